@@ -69,7 +69,7 @@ kg_must_check int kg_fd_from_bytes(const char *name, const void *data,
  *
  * Return: 0, or -1 with errno set
  */
-kg_must_check int kg_fd_write_all(int fd, const void *data, size_t len);
+int kg_fd_write_all(int fd, const void *data, size_t len);
 
 /**
  * kg_fd_read_all() - Read to the end of file
