@@ -71,11 +71,11 @@ static int by_number(const void *a, const void *b)
 void kg_fd_close_others(const int *keep, size_t count)
 {
 	unsigned next = 3;
-	int sorted[32];
+	int sorted[KG_FD_KEEP_MAX];
 	size_t i;
 
-	if (count > 32)
-		count = 32;
+	if (count > KG_FD_KEEP_MAX)
+		count = KG_FD_KEEP_MAX;
 	memcpy(sorted, keep, count * sizeof(*keep));
 	qsort(sorted, count, sizeof(*sorted), by_number);
 	for (i = 0; i < count; i++) {

@@ -12,6 +12,9 @@
 
 #include "common/error.h"
 
+/* More than a launch passes on. */
+#define KG_FD_KEEP_MAX 128
+
 /**
  * kg_fd_open_standard() - Make sure that descriptors 0, 1 and 2 exist
  * @err:	Filled on failure
@@ -34,7 +37,7 @@ kg_must_check int kg_fd_seal_inherited(struct kg_error *err);
 /**
  * kg_fd_close_others() - Close every descriptor but those named and 0 to 2
  * @keep:	Descriptors to keep; -1 entries are passed over; borrowed
- * @count:	How many, at most 32
+ * @count:	How many, at most KG_FD_KEEP_MAX
  */
 void kg_fd_close_others(const int *keep, size_t count);
 

@@ -16,6 +16,9 @@
 #include "common/error.h"
 #include "common/host.h"
 
+#define KG_POLICY_MAX_HOSTS 20000
+#define KG_POLICY_MAX_PATHS 1000
+
 /**
  * enum kg_network - Network mode
  * @KG_NETWORK_OFF:		No network at all
@@ -71,12 +74,15 @@ struct kg_host_entry {
  * struct kg_path_entry - One entry of `paths`
  * @text:	As it was written; owned
  * @real:	Absolute path without symbolic links, NULL until resolved; owned
+ * @link:	The same place when its last component is a link: real path of
+ *		its folder and the link's name; NULL until resolved; owned
  * @writable:	rw, else ro
  * @origin:	Where it came from
  */
 struct kg_path_entry {
 	char *text;
 	char *real;
+	char *link;
 	bool writable;
 	struct kg_origin origin;
 };
@@ -150,6 +156,39 @@ kg_must_check int kg_policy_add_path(struct kg_policy *policy, const char *text,
  */
 const char *kg_policy_add_file(struct kg_policy *policy, const char *path,
 			       struct kg_error *err);
+
+/**
+ * struct kg_policy_mark - How far a policy was filled
+ * @network:		Mode
+ * @network_origin:	Where it came from
+ * @host_count:		Hosts
+ * @path_count:		Paths
+ * @file_count:		Files
+ */
+struct kg_policy_mark {
+	enum kg_network network;
+	struct kg_origin network_origin;
+	size_t host_count;
+	size_t path_count;
+	size_t file_count;
+};
+
+/**
+ * kg_policy_mark() - Remember how far a policy was filled
+ * @policy:	Policy; borrowed
+ *
+ * Return: the mark
+ */
+struct kg_policy_mark kg_policy_mark(const struct kg_policy *policy);
+
+/**
+ * kg_policy_rewind() - Drop what was added to a policy behind a mark
+ * @policy:	Policy; borrowed
+ * @mark:	From kg_policy_mark(); nothing before it was removed since;
+ *		borrowed
+ */
+void kg_policy_rewind(struct kg_policy *policy,
+		      const struct kg_policy_mark *mark);
 
 /**
  * kg_policy_has_network_box() - Whether the launch needs gate and resolver

@@ -41,7 +41,10 @@ static unsigned conditions(const struct kg_seccomp_rule *rule,
 				arg->index, SCMP_CMP_MASKED_EQ,
 				arg->mask ? arg->mask : UINT32_MAX, arg->value);
 		else if (arg->op == KG_SECCOMP_NE)
-			ret[n++] = SCMP_CMP32(arg->index, SCMP_CMP_NE,
+			ret[n++] = SCMP_CMP64(arg->index, SCMP_CMP_NE,
+					      arg->value);
+		else if (arg->op == KG_SECCOMP_GE)
+			ret[n++] = SCMP_CMP64(arg->index, SCMP_CMP_GE,
 					      arg->value);
 	}
 	return n;

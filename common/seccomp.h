@@ -14,12 +14,14 @@
  * enum kg_seccomp_op - How an argument is compared
  * @KG_SECCOMP_ANY:	Not at all
  * @KG_SECCOMP_EQ:	Its low 32 bits under the mask equal the value
- * @KG_SECCOMP_NE:	Its low 32 bits differ from the value
+ * @KG_SECCOMP_NE:	It differs from the value
+ * @KG_SECCOMP_GE:	It is the value or above
  */
 enum kg_seccomp_op {
 	KG_SECCOMP_ANY,
 	KG_SECCOMP_EQ,
 	KG_SECCOMP_NE,
+	KG_SECCOMP_GE,
 };
 
 /**

@@ -48,6 +48,8 @@ static const struct {
 	[KG_WAIT_STARTED] = { 5000,  "the command to start" },
 	[KG_WAIT_LAUNCH]  = { 45000, "the launch" },
 	[KG_WAIT_END]	  = { 5000,  "the processes of the box to end" },
+	[KG_WAIT_LAST_WORDS] = { 200, "a helper's last words" },
+	[KG_WAIT_SECOND_SIGNAL] = { 2000, "a second signal" },
 	[KG_WAIT_GRACE]	  = { 5000,  "the command to end after SIGTERM" },
 	/* clang-format on */
 };

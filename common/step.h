@@ -66,7 +66,9 @@ enum kg_step {
  * @KG_WAIT_STARTED:	The command's exec after GO
  * @KG_WAIT_LAUNCH:	The launch as a whole, seen from the supervisor
  * @KG_WAIT_END:	The end of the box's processes after the command's
+ * @KG_WAIT_LAST_WORDS:	A failed helper's end after its last word
  * @KG_WAIT_GRACE:	A command's end after SIGTERM by --timeout
+ * @KG_WAIT_SECOND_SIGNAL: A second SIGINT or SIGTERM within this time kills
  */
 enum kg_wait {
 	KG_WAIT_PEER,
@@ -81,7 +83,9 @@ enum kg_wait {
 	KG_WAIT_STARTED,
 	KG_WAIT_LAUNCH,
 	KG_WAIT_END,
+	KG_WAIT_LAST_WORDS,
 	KG_WAIT_GRACE,
+	KG_WAIT_SECOND_SIGNAL,
 
 	KG_WAIT_COUNT
 };

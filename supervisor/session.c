@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "supervisor/session.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/scoped.h"
+#include "common/util.h"
+
+/* Milliseconds between two looks at adopted processes that are ending. */
+#define REAP_PAUSE_MS 2
+
+enum phase {
+	PHASE_BUILDING, /* no GO yet: a signal or a failure ends the launch */
+	PHASE_RELEASED, /* GO was sent */
+	PHASE_RUNNING,	/* the command runs */
+	PHASE_ENDED,
+};
+
+struct loop {
+	struct kg_session *s;
+	struct kg_outcome *out;
+	enum phase phase;
+	uint64_t began_ns;   /* of the launch */
+	uint64_t started_ns; /* of the command */
+	uint64_t ended_ns;   /* when --timeout sent SIGTERM, else 0 */
+	uint64_t killed_ns;  /* when SIGKILL was sent, else 0 */
+	uint64_t asked_ns; /* when a signal asked the command to end, else 0 */
+};
+
+static void end_loop(struct loop *l, enum kg_ending ending)
+{
+	l->out->ending = ending;
+	l->phase = PHASE_ENDED;
+}
+
+static void fail_loop(struct loop *l)
+{
+	end_loop(l,
+		 l->phase == PHASE_RUNNING ? KG_ENDING_LOST : KG_ENDING_FAILED);
+}
+
+/* --- the worker --------------------------------------------------------- */
+
+/* What stands on standard error now was written before the command exists. */
+static void take_words(struct loop *l, char *buf, size_t len)
+{
+	kg_relay_take_words(l->s->relay, buf, len);
+	buf[strcspn(buf, "\n")] = '\0';
+}
+
+static void add_words(struct loop *l)
+{
+	char words[256];
+
+	take_words(l, words, sizeof(words));
+	if (words[0]) {
+		struct kg_error said = KG_ERROR_INIT;
+
+		(void)kg_fail(&said, KG_E_SANDBOX, 0, "%s", words);
+		(void)kg_fail_while(&said, "%s", l->out->err.msg);
+		memcpy(l->out->err.msg, said.msg, sizeof(said.msg));
+	}
+}
+
+static void release(struct loop *l)
+{
+	char ignored[256];
+
+	take_words(l, ignored, sizeof(ignored));
+	if (kg_frame_send_plain(l->s->worker.fd, KG_FRAME_GO, 0, 0,
+				&l->out->err))
+		fail_loop(l);
+	else
+		l->phase = PHASE_RELEASED;
+}
+
+static void note_start(struct loop *l)
+{
+	l->started_ns = kg_now_ns();
+	l->phase = PHASE_RUNNING;
+}
+
+static void note_end(struct loop *l, int status)
+{
+	l->out->status = status;
+	end_loop(l, l->ended_ns ? KG_ENDING_TIMEOUT : KG_ENDING_EXITED);
+}
+
+static void take_frame(struct loop *l, const struct kg_frame *frame)
+{
+	switch ((enum kg_frame_type)frame->type) {
+	case KG_FRAME_READY:
+		release(l);
+		break;
+	case KG_FRAME_STARTED:
+		note_start(l);
+		break;
+	case KG_FRAME_EXITED:
+		note_end(l, frame->value.a);
+		break;
+	case KG_FRAME_FAILED:
+		l->out->err = frame->error;
+		if (l->phase == PHASE_BUILDING)
+			add_words(l);
+		fail_loop(l);
+		break;
+	case KG_FRAME_STEP:
+		kg_trace_put(l->s->trace, (enum kg_step)frame->step.step,
+			     frame->step.at_ns);
+		break;
+	case KG_FRAME_LOST:
+		l->out->lost |= KG_BIT32((uint32_t)frame->value.a & 31u);
+		break;
+	case KG_FRAME_STOPPED:
+	case KG_FRAME_CONTINUED:
+	case KG_FRAME_GO:
+	case KG_FRAME_SIGNAL:
+	case KG_FRAME_ADDRESS:
+	case KG_FRAME_SYNC:
+	case KG_FRAME_SYNCED:
+	case KG_FRAME_COUNT:
+		break;
+	}
+}
+
+static void hear_worker(struct loop *l)
+{
+	struct kg_frame frame;
+	int rc = 1;
+
+	while (l->phase != PHASE_ENDED && rc == 1) {
+		rc = kg_frame_recv(&l->s->worker, &frame, &l->out->err);
+		if (rc == 1)
+			take_frame(l, &frame);
+	}
+	if (rc < 0)
+		fail_loop(l);
+}
+
+/* --- signals and deadlines ---------------------------------------------- */
+
+static void pass_on(struct loop *l, int signo, bool to_group)
+{
+	struct kg_error ignored = KG_ERROR_INIT;
+
+	if (kg_frame_send_plain(l->s->worker.fd, KG_FRAME_SIGNAL, signo,
+				to_group, &ignored))
+		l->out->err = ignored;
+}
+
+static void kill_command(struct loop *l)
+{
+	pass_on(l, SIGKILL, true);
+	l->killed_ns = kg_now_ns();
+}
+
+/* Whoever asks twice means it: the command may ignore the first. */
+static void ask_to_end(struct loop *l, int signo, bool to_group)
+{
+	bool insists = signo == SIGINT || signo == SIGTERM;
+
+	if (insists && l->asked_ns &&
+	    kg_deadline_ms(l->asked_ns, KG_WAIT_SECOND_SIGNAL) > 0) {
+		kill_command(l);
+		return;
+	}
+	pass_on(l, signo, to_group);
+	if (insists)
+		l->asked_ns = kg_now_ns();
+}
+
+static void take_signal(struct loop *l, enum kg_signal_use use, int signo,
+			bool to_group)
+{
+	if (l->phase == PHASE_BUILDING) {
+		if (use != KG_SIGNAL_END)
+			return;
+		l->out->signo = signo;
+		end_loop(l, KG_ENDING_SIGNAL);
+		return;
+	}
+	if (use == KG_SIGNAL_END) {
+		ask_to_end(l, signo, to_group);
+		return;
+	}
+	pass_on(l, signo, to_group);
+	if (use == KG_SIGNAL_STOP)
+		(void)raise(SIGSTOP);
+}
+
+static void hear_signals(struct loop *l)
+{
+	enum kg_signal_use use;
+	bool to_group;
+	int signo;
+
+	while (l->phase != PHASE_ENDED) {
+		use = kg_signals_next(l->s->signals, &signo, &to_group);
+		if (use == KG_SIGNAL_NONE)
+			break;
+		take_signal(l, use, signo, to_group);
+	}
+}
+
+static int64_t left_of_run(const struct loop *l)
+{
+	int64_t gone_ms = (int64_t)((kg_now_ns() - l->started_ns) / 1000000);
+
+	return l->s->timeout_ms > gone_ms ? l->s->timeout_ms - gone_ms : 0;
+}
+
+/* How long the loop may sleep; -1 for as long as nothing happens. */
+static int next_deadline(const struct loop *l)
+{
+	int64_t left_ms;
+
+	if (l->phase == PHASE_BUILDING || l->phase == PHASE_RELEASED)
+		return kg_deadline_ms(l->began_ns, KG_WAIT_LAUNCH);
+	if (l->killed_ns)
+		return kg_deadline_ms(l->killed_ns, KG_WAIT_END);
+	if (l->ended_ns)
+		return kg_deadline_ms(l->ended_ns, KG_WAIT_GRACE);
+	if (!l->s->timeout_ms)
+		return -1;
+	left_ms = left_of_run(l);
+	return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
+}
+
+static void give_up(struct loop *l, enum kg_wait wait)
+{
+	(void)kg_fail(&l->out->err, KG_E_TIMEOUT, 0,
+		      "gave up after %d ms waiting for %s", kg_wait_ms(wait),
+		      kg_wait_name(wait));
+	fail_loop(l);
+}
+
+static void meet_deadlines(struct loop *l)
+{
+	if (l->phase == PHASE_ENDED || next_deadline(l) != 0)
+		return;
+	if (l->phase != PHASE_RUNNING) {
+		give_up(l, KG_WAIT_LAUNCH);
+	} else if (l->killed_ns) {
+		/* Not even SIGKILL was reported: the box goes as a whole. */
+		l->out->status = SIGKILL;
+		end_loop(l, l->ended_ns ? KG_ENDING_TIMEOUT : KG_ENDING_EXITED);
+	} else if (l->ended_ns) {
+		kill_command(l);
+	} else {
+		pass_on(l, SIGTERM, true);
+		l->ended_ns = kg_now_ns();
+	}
+}
+
+/* --- the loop ----------------------------------------------------------- */
+
+/* The caller's input isn't touched before there is somebody to read it. */
+static bool relays(const struct loop *l)
+{
+	return l->phase == PHASE_RUNNING || l->phase == PHASE_RELEASED;
+}
+
+static void turn(struct loop *l)
+{
+	struct pollfd pfd[3 + KG_RELAY_POLL_FDS] = {
+		{ .fd = l->s->signals->fd, .events = POLLIN },
+		{ .fd = l->s->worker.fd, .events = POLLIN },
+		{ .fd = l->s->child.pidfd, .events = POLLIN },
+	};
+	nfds_t count = 3;
+	bool relaying = relays(l);
+
+	if (relaying) {
+		kg_relay_prepare(l->s->relay, pfd + 3);
+		count += KG_RELAY_POLL_FDS;
+	}
+	if (poll(pfd, count, next_deadline(l)) < 0)
+		return;
+	if (relaying)
+		kg_relay_advance(l->s->relay, pfd + 3);
+	if (pfd[0].revents)
+		hear_signals(l);
+	if (l->phase != PHASE_ENDED && (pfd[1].revents || pfd[2].revents))
+		hear_worker(l);
+	meet_deadlines(l);
+}
+
+void kg_session_run(struct kg_session *session, struct kg_outcome *ret)
+{
+	struct loop l = { .s = session,
+			  .out = ret,
+			  .phase = PHASE_BUILDING,
+			  .began_ns = kg_now_ns() };
+
+	memset(ret, 0, sizeof(*ret));
+	while (l.phase != PHASE_ENDED)
+		turn(&l);
+}
+
+int kg_session_adopt(struct kg_error *err)
+{
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+		return kg_fail_system(err, "adopt the launch's processes");
+	return 0;
+}
+
+/* Adopted helpers are dying already: their parent's end has told them. */
+void kg_session_abort(struct kg_session *session)
+{
+	uint64_t since_ns = kg_now_ns();
+	pid_t pid;
+
+	kg_child_done(&session->child);
+	do {
+		pid = waitpid(-1, NULL, WNOHANG);
+		if (pid == 0)
+			(void)poll(NULL, 0, REAP_PAUSE_MS);
+	} while (pid >= 0 && kg_deadline_ms(since_ns, KG_WAIT_END) > 0);
+}
+
+void kg_session_done(struct kg_session *session)
+{
+	kg_frame_link_done(&session->worker);
+	kg_scope_close_(&session->child.pidfd);
+	session->child.pid = -1;
+}
