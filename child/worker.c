@@ -695,6 +695,16 @@ static void end_box(struct worker *w)
 	tell_step(w, KG_STEP_BOX_GONE);
 }
 
+/*
+ * They have been killed already.  slirp4netns isn't waited for: the kernel
+ * takes its time to take the link apart.
+ */
+static void reap_helpers(struct worker *w)
+{
+	(void)kg_child_wait(&w->gate_child, kg_wait_ms(KG_WAIT_LAST_WORDS));
+	(void)kg_child_wait(&w->resolver_child, kg_wait_ms(KG_WAIT_LAST_WORDS));
+}
+
 static int build_and_attend(struct worker *w, struct kg_error *err)
 {
 	size_t i;
@@ -740,5 +750,6 @@ void kg_worker_main(void *ctx)
 					 w.status, 0, &err);
 	else
 		kg_frame_send_failed(w.supervisor.fd, &err);
+	reap_helpers(&w);
 	_exit(rc ? 125 : 0);
 }

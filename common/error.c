@@ -46,6 +46,10 @@ static void mark_if_cut(struct kg_error *err, int wanted)
 
 static void fill(struct kg_error *err, enum kg_errc code, int errnum,
 		 const char *fmt, va_list ap)
+	__attribute__((format(printf, 4, 0)));
+
+static void fill(struct kg_error *err, enum kg_errc code, int errnum,
+		 const char *fmt, va_list ap)
 {
 	int len;
 

@@ -280,9 +280,30 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* What is emptied: both homes, and HOME of the box; parents come first. */
+static void list_homes(const struct kg_home *home, const char *ret[4])
+{
+	const char *all[] = {
+		home->hides_env ? home->env_dir : NULL,
+		home->hides_passwd ? home->passwd_dir : NULL,
+		home->box_dir,
+	};
+	size_t i, j, n = 0;
+
+	for (i = 0; i < KG_ARRAY_LEN(all); i++) {
+		for (j = 0; all[i] && j < n; j++)
+			if (strcmp(all[i], ret[j]) == 0)
+				break;
+		if (all[i] && j == n)
+			ret[n++] = all[i];
+	}
+	ret[n] = NULL;
+	qsort(ret, n, sizeof(*ret), by_text);
+}
+
 static int build_launch(struct run *r, struct kg_error *err)
 {
-	const char *homes[3] = { NULL };
+	const char *homes[4];
 	const struct kg_launch_input input = {
 		.policy = &r->policy,
 		.facts = &r->facts,
@@ -294,17 +315,8 @@ static int build_launch(struct run *r, struct kg_error *err)
 		.blocked = r->signals.blocked,
 		.ignored = r->signals.ignored,
 	};
-	size_t n = 0;
 
-	if (r->home.hides_env)
-		homes[n++] = r->home.env_dir;
-	if (r->home.hides_passwd)
-		homes[n++] = r->home.passwd_dir;
-	if (n == 0)
-		homes[n++] = r->home.box_dir;
-	qsort(homes, n, sizeof(*homes), by_text);
-	if (n == 2 && strcmp(homes[0], homes[1]) == 0)
-		homes[1] = NULL;
+	list_homes(&r->home, homes);
 	if (kg_launch_build(&input, &r->launch, err))
 		return -1;
 	memcpy(r->launch.stdio, r->stdio, sizeof(r->stdio));
@@ -407,7 +419,7 @@ static int start_worker(struct run *r, struct kg_error *err)
 					     .parent = getpid() };
 	int ends[2], i;
 
-	if (kg_session_adopt(err) || kg_frame_pair(ends, err))
+	if (kg_session_adopt(&r->session, err) || kg_frame_pair(ends, err))
 		return -1;
 	context.supervisor_fd = ends[1];
 	r->session.worker = (struct kg_frame_link){ .fd = ends[0],
@@ -502,6 +514,7 @@ static int end_exited(struct run *r, const struct kg_outcome *outcome)
 
 	kg_relay_drain(r->relay);
 	kg_trace_mark(&r->trace, KG_STEP_END);
+	kg_session_reap(&r->session);
 	tell_losses(outcome);
 	if (kg_relay_error(r->relay, &err)) {
 		kg_say("%s", err.msg);

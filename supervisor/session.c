@@ -307,8 +307,12 @@ void kg_session_run(struct kg_session *session, struct kg_outcome *ret)
 		turn(&l);
 }
 
-int kg_session_adopt(struct kg_error *err)
+int kg_session_adopt(struct kg_session *session, struct kg_error *err)
 {
+	siginfo_t info = { 0 };
+
+	session->strangers = waitid(P_ALL, 0, &info,
+				    WEXITED | WNOHANG | WNOWAIT) == 0;
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 		return kg_fail_system(err, "adopt the launch's processes");
 	return 0;
@@ -321,11 +325,18 @@ void kg_session_abort(struct kg_session *session)
 	pid_t pid;
 
 	kg_child_done(&session->child);
+	if (session->strangers)
+		return;
 	do {
 		pid = waitpid(-1, NULL, WNOHANG);
 		if (pid == 0)
 			(void)poll(NULL, 0, REAP_PAUSE_MS);
 	} while (pid >= 0 && kg_deadline_ms(since_ns, KG_WAIT_END) > 0);
+}
+
+void kg_session_reap(struct kg_session *session)
+{
+	(void)kg_child_wait(&session->child, kg_wait_ms(KG_WAIT_LAST_WORDS));
 }
 
 void kg_session_done(struct kg_session *session)

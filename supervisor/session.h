@@ -25,6 +25,8 @@
  * @signals:	The caller's signals; borrowed
  * @trace:	Steps; borrowed
  * @timeout_ms:	Longest run of the command in milliseconds, 0 for none
+ * @strangers:	kgate had children before (exec from a shell): they aren't
+ *waited for
  */
 struct kg_session {
 	struct kg_frame_link worker;
@@ -33,6 +35,7 @@ struct kg_session {
 	struct kg_signals *signals;
 	struct kg_trace *trace;
 	int64_t timeout_ms;
+	bool strangers;
 };
 
 #define KG_SESSION_INIT                               \
@@ -92,11 +95,22 @@ void kg_session_abort(struct kg_session *session);
 
 /**
  * kg_session_adopt() - Have orphans of the launch become children of kgate
+ * @session:	Session; borrowed
  * @err:	Filled on failure
  *
  * Return: 0, or -1 with KG_E_SYSTEM
  */
-kg_must_check int kg_session_adopt(struct kg_error *err);
+kg_must_check int kg_session_adopt(struct kg_session *session,
+				   struct kg_error *err);
+
+/**
+ * kg_session_reap() - Take the worker's end after a run
+ * @session:	Session; borrowed
+ *
+ * Its last word was said: this waits for its exit alone, so that nothing of
+ * kgate's is left for another process to reap.
+ */
+void kg_session_reap(struct kg_session *session);
 
 /**
  * kg_session_done() - Release what a session owns
