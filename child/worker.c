@@ -559,9 +559,9 @@ static int close_firewall(struct worker *w, struct kg_error *err)
 {
 	if (!w->launch->network_box)
 		return 0;
-	if (start_helpers(w, err) || await(w, FACT_GATE, KG_WAIT_RULES, err))
+	if (start_helpers(w, err) || await(w, FACT_GATE, KG_WAIT_GATE, err))
 		return -1;
-	return await(w, FACT_RESOLVER, KG_WAIT_RULES, err);
+	return await(w, FACT_RESOLVER, KG_WAIT_RESOLVER, err);
 }
 
 static int attach_link(struct worker *w, struct kg_error *err)
@@ -583,7 +583,7 @@ static int open_hosts(struct worker *w, struct kg_error *err)
 		return 0;
 	if (kg_frame_send_plain(w->resolver.fd, KG_FRAME_GO, 0, 0, err))
 		return -1;
-	return await(w, FACT_HOSTS, KG_WAIT_HOSTS, err);
+	return await(w, FACT_HOSTS, KG_WAIT_OPEN, err);
 }
 
 /* Two locks: the box is complete, and its audit line is on disk. */

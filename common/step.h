@@ -58,10 +58,14 @@ enum kg_step {
  * @KG_WAIT_LOCK:	The lock of the audit log
  * @KG_WAIT_INFO:	bwrap's information about its child
  * @KG_WAIT_ENTRY:	kgate-entry's first word
- * @KG_WAIT_RULES:	The firewall's commit
+ * @KG_WAIT_RULES:	The firewall's commit, seen from the gate
+ * @KG_WAIT_GATE:	The gate's word that it is closed, seen from the worker
+ * @KG_WAIT_RESOLVER:	The resolver's word that its sockets are made
  * @KG_WAIT_SLIRP:	slirp4netns' word that it is ready
  * @KG_WAIT_LINK:	tap0's address and route
- * @KG_WAIT_HOSTS:	The addresses of all listed names
+ * @KG_WAIT_HOSTS:	The addresses of all listed names, seen from the
+ * resolver
+ * @KG_WAIT_OPEN:	The same, seen from the worker
  * @KG_WAIT_COMMIT:	The supervisor's word that the audit line is on disk
  * @KG_WAIT_STARTED:	The command's exec after GO
  * @KG_WAIT_LAUNCH:	The launch as a whole, seen from the supervisor
@@ -76,9 +80,12 @@ enum kg_wait {
 	KG_WAIT_INFO,
 	KG_WAIT_ENTRY,
 	KG_WAIT_RULES,
+	KG_WAIT_GATE,
+	KG_WAIT_RESOLVER,
 	KG_WAIT_SLIRP,
 	KG_WAIT_LINK,
 	KG_WAIT_HOSTS,
+	KG_WAIT_OPEN,
 	KG_WAIT_COMMIT,
 	KG_WAIT_STARTED,
 	KG_WAIT_LAUNCH,
