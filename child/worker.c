@@ -53,6 +53,7 @@ struct worker {
 	struct kg_child gate_child;
 	struct kg_child resolver_child;
 	struct kg_slirp slirp;
+	bool trace;
 	pid_t parent;
 	pid_t pid1;
 	pid_t entry_pid;
@@ -79,7 +80,8 @@ static void note(struct worker *w, enum fact fact)
 
 static void tell_step(struct worker *w, enum kg_step step)
 {
-	kg_frame_send_step(w->supervisor.fd, step);
+	if (w->trace)
+		kg_frame_send_step(w->supervisor.fd, step);
 }
 
 /* A helper's end is fatal while the box is being made, and told afterwards. */
@@ -236,7 +238,7 @@ static int hear_helper(struct worker *w, struct kg_frame_link *link,
 			note(w, FACT_LINK);
 		if (frame.step.step == KG_STEP_HOSTS)
 			note(w, FACT_HOSTS);
-		if (kg_frame_send(w->supervisor.fd, &frame, err))
+		if (w->trace && kg_frame_send(w->supervisor.fd, &frame, err))
 			return -1;
 	}
 	if (rc == 0)
@@ -280,13 +282,21 @@ static int hear_slirp_words(struct worker *w, struct kg_error *err)
 	return 0;
 }
 
+/* With its last words: they are the cause. */
+static int fail_slirp(struct worker *w, const char *what, struct kg_error *err)
+{
+	if (w->slirp.words_fd >= 0)
+		(void)hear_slirp_words(w, err);
+	return kg_fail(err, KG_E_NETNS, 0, "slirp4netns %s%s%.*s", what,
+		       w->words_len ? ": " : "", (int)w->words_len, w->words);
+}
+
 static int hear_slirp_ready(struct worker *w, struct kg_error *err)
 {
 	char word;
 
 	if (read(w->slirp.ready_fd, &word, 1) != 1)
-		return kg_fail(err, KG_E_NETNS, 0,
-			       "slirp4netns ended before it was ready");
+		return fail_slirp(w, "ended before it was ready", err);
 	kg_scope_close_(&w->slirp.ready_fd);
 	note(w, FACT_SLIRP);
 	tell_step(w, KG_STEP_SLIRP);
@@ -295,11 +305,8 @@ static int hear_slirp_ready(struct worker *w, struct kg_error *err)
 
 static int hear_slirp_end(struct worker *w, struct kg_error *err)
 {
-	if (w->slirp.words_fd >= 0)
-		(void)hear_slirp_words(w, err);
+	(void)fail_slirp(w, "has ended", err);
 	kg_slirp_done(&w->slirp);
-	(void)kg_fail(err, KG_E_NETNS, 0, "slirp4netns has ended%s%.*s",
-		      w->words_len ? ": " : "", (int)w->words_len, w->words);
 	return lose(w, KG_ROLE_COUNT, err);
 }
 
@@ -679,30 +686,33 @@ static int empty_stdio(struct kg_error *err)
 /* The end of pid 1 is the end of every process in its namespace. */
 static void end_box(struct worker *w)
 {
-	struct kg_child *gone[] = { &w->gate_child, &w->resolver_child,
-				    &w->slirp.child };
-	uint64_t since_ns = kg_now_ns();
+	const int doomed[] = { w->pid1_fd, w->gate_child.pidfd,
+			       w->resolver_child.pidfd, w->slirp.child.pidfd };
 	size_t i;
 
-	kg_fd_kill(w->pid1_fd, SIGKILL);
-	for (i = 0; i < KG_ARRAY_LEN(gone); i++)
-		kg_fd_kill(gone[i]->pidfd, SIGKILL);
-	if (w->pid1_fd >= 0)
-		(void)kg_fd_wait(w->pid1_fd,
-				 kg_deadline_ms(since_ns, KG_WAIT_END));
-	kg_fd_kill(w->bwrap.pidfd, SIGKILL);
-	(void)kg_child_wait(&w->bwrap, kg_deadline_ms(since_ns, KG_WAIT_END));
+	for (i = 0; i < KG_ARRAY_LEN(doomed); i++)
+		kg_fd_kill(doomed[i], SIGKILL);
+	if (w->pid1_fd < 0)
+		kg_child_done(&w->bwrap);
+	else
+		(void)kg_fd_wait(w->pid1_fd, kg_wait_ms(KG_WAIT_END));
 	tell_step(w, KG_STEP_BOX_GONE);
 }
 
 /*
- * They have been killed already.  slirp4netns isn't waited for: the kernel
- * takes its time to take the link apart.
+ * They have been killed, or have nothing left to wait for.  slirp4netns isn't
+ * reaped: the kernel takes its time to take the link apart.
  */
-static void reap_helpers(struct worker *w)
+static void reap(struct worker *w)
 {
-	(void)kg_child_wait(&w->gate_child, kg_wait_ms(KG_WAIT_LAST_WORDS));
-	(void)kg_child_wait(&w->resolver_child, kg_wait_ms(KG_WAIT_LAST_WORDS));
+	struct kg_child *children[] = { &w->bwrap, &w->gate_child,
+					&w->resolver_child };
+	size_t i;
+
+	kg_fd_kill(w->bwrap.pidfd, SIGKILL);
+	for (i = 0; i < KG_ARRAY_LEN(children); i++)
+		(void)kg_child_wait(children[i],
+				    kg_wait_ms(KG_WAIT_LAST_WORDS));
 }
 
 static int build_and_attend(struct worker *w, struct kg_error *err)
@@ -727,6 +737,7 @@ void kg_worker_main(void *ctx)
 	const struct kg_worker_context *c = ctx;
 	struct worker w = {
 		.launch = c->launch,
+		.trace = c->trace,
 		.parent = c->parent,
 		.supervisor = { .fd = c->supervisor_fd,
 				.from = KG_ROLE_SUPERVISOR },
@@ -750,6 +761,6 @@ void kg_worker_main(void *ctx)
 					 w.status, 0, &err);
 	else
 		kg_frame_send_failed(w.supervisor.fd, &err);
-	reap_helpers(&w);
+	reap(&w);
 	_exit(rc ? 125 : 0);
 }

@@ -4,6 +4,7 @@
 
 /* The role that builds the chain and attends it until the command's end. */
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "child/launch.h"
@@ -13,11 +14,13 @@
  * @launch:		Built launch; the worker's copy is taken
  * @supervisor_fd:	Channel to the supervisor; taken
  * @parent:		The supervisor's pid
+ * @trace:		Tell the supervisor when each step is reached
  */
 struct kg_worker_context {
 	struct kg_launch *launch;
 	int supervisor_fd;
 	pid_t parent;
+	bool trace;
 };
 
 /**

@@ -31,8 +31,8 @@ struct kg_firewall_options {
  * @ret:	Receives iptables-restore text; release with free()
  * @err:	Filled on failure
  *
- * Pure.  The policy of every built-in filter chain is DROP; listed addresses
- * are those in the sets of netns/sets.h.
+ * Pure.  Every built-in filter chain ends in a rule that drops or refuses all;
+ * listed addresses are those in the sets of netns/sets.h.
  *
  * Return: 0, or -1 with KG_E_SYSTEM
  */
@@ -68,7 +68,8 @@ struct kg_firewall_run; /* the restore programs that were started; opaque */
  * @ret:	Receives the programs; release with kg_firewall_run_free()
  * @err:	Filled on failure; holds the program's own words
  *
- * Needs CAP_NET_ADMIN and CAP_NET_RAW.  Returns when every table is committed:
+ * For a namespace without rules and without links.  Needs CAP_NET_ADMIN and
+ * CAP_NET_RAW.  Returns when every table is committed:
  * for the nf_tables flavour when the kernel has said so by netlink (one
  * NFT_MSG_NEWGEN a table), for the legacy flavour when the program has exited
  * with 0.  A program that exits with another status is a failure at once.

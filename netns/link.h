@@ -52,9 +52,10 @@ kg_must_check int kg_link_wait_guest(struct kg_link *link, int timeout_ms,
  * @err:	Filled on failure
  *
  * KG_GUEST_ADDR6/64 without duplicate address detection, default route through
- * KG_GUEST_GATEWAY6.  Needs CAP_NET_ADMIN.
+ * KG_GUEST_GATEWAY6.  Needs CAP_NET_ADMIN.  Returns when packets to the address
+ * are taken in: at most KG_WAIT_LINK later.
  *
- * Return: 0, or -1 with KG_E_NETNS
+ * Return: 0, or -1 with KG_E_TIMEOUT, KG_E_NETNS
  */
 kg_must_check int kg_link_add_ipv6(struct kg_link *link, int index,
 				   struct kg_error *err);

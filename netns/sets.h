@@ -76,7 +76,8 @@ kg_must_check int kg_sets_create(struct kg_sets *sets, int family,
  * @sets:	Handle; borrowed
  * @block:	Address (prefix 32 or 128) or block; borrowed
  * @port:	Port in host byte order, 0 for every port
- * @ttl_s:	Seconds it stays, 0 for ever; blocks ignore it
+ * @ttl_s:	Seconds it stays, 0 for ever, cut by the kernel at some 24 days;
+ *		blocks ignore it
  * @err:	Filled on failure
  *
  * An address that is there already is refreshed.  Nothing is in force before
@@ -96,5 +97,20 @@ kg_must_check int kg_sets_add(struct kg_sets *sets,
  * Return: 0, or -1 with KG_E_NETNS
  */
 kg_must_check int kg_sets_flush(struct kg_sets *sets, struct kg_error *err);
+
+/**
+ * kg_sets_explain_absence() - What a refused question for a type of set means
+ * @refusal:	The kernel's answer as a positive number: errno, or enum
+ *		ipset_errno
+ * @type:	Type that was asked for; borrowed
+ * @err:	Error to fill
+ *
+ * Pure.  KG_E_BACKEND (KG_CAUSE_IP_SET) where the kernel has no ip_set or no
+ * such type, KG_E_NETNS for any other answer.
+ *
+ * Return: -1, always
+ */
+int kg_sets_explain_absence(int refusal, const char *type,
+			    struct kg_error *err);
 
 #endif /* KG_NETNS_SETS_H */

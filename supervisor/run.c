@@ -416,7 +416,8 @@ static int refuse(struct run *r, const struct kg_error *err)
 static int start_worker(struct run *r, struct kg_error *err)
 {
 	struct kg_worker_context context = { .launch = &r->launch,
-					     .parent = getpid() };
+					     .parent = getpid(),
+					     .trace = r->options->trace };
 	int ends[2], i;
 
 	if (kg_session_adopt(&r->session, err) || kg_frame_pair(ends, err))
