@@ -192,24 +192,41 @@ void kg_frame_send_failed(int fd, const struct kg_error *error)
 /* One byte more than any frame, so that a cut datagram can't look legal. */
 struct datagram {
 	char bytes[sizeof(struct kg_frame) + 1];
-	char control[CMSG_SPACE(sizeof(struct ucred))];
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred))];
 	size_t len;
 	pid_t pid;
 };
 
-static pid_t sender_pid(struct msghdr *msg)
+/* No frame carries descriptors: what a peer attaches is closed again. */
+static void close_attached(const struct cmsghdr *c)
+{
+	size_t i, count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	int fd;
+
+	for (i = 0; i < count; i++) {
+		memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
+		(void)close(fd);
+	}
+}
+
+/* The sender's pid, 0 if the kernel didn't say. */
+static pid_t read_control(struct msghdr *msg)
 {
 	struct cmsghdr *c;
 	struct ucred cred;
 	pid_t pid = 0;
 
-	for (c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c))
-		if (c->cmsg_level == SOL_SOCKET &&
-		    c->cmsg_type == SCM_CREDENTIALS &&
-		    c->cmsg_len == CMSG_LEN(sizeof(cred))) {
+	for (c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_RIGHTS) {
+			close_attached(c);
+		} else if (c->cmsg_type == SCM_CREDENTIALS &&
+			   c->cmsg_len == CMSG_LEN(sizeof(cred))) {
 			memcpy(&cred, CMSG_DATA(c), sizeof(cred));
 			pid = cred.pid;
 		}
+	}
 	return pid;
 }
 
@@ -231,7 +248,7 @@ static int take(int fd, struct datagram *d)
 	if (n == 0)
 		return -1;
 	d->len = (size_t)n;
-	d->pid = sender_pid(&msg);
+	d->pid = read_control(&msg);
 	return 1;
 }
 
