@@ -1,7 +1,7 @@
 dnl SPDX-License-Identifier: MIT
 dnl The project's own configure macros.
 
-dnl KG_TRY_FLAG(VARIABLE, FLAG...) - append each flag that $CC takes
+dnl KG_TRY_CFLAG(VARIABLE, FLAG) - append a flag that $CC compiles with
 AC_DEFUN([KG_TRY_CFLAG], [
 	AC_MSG_CHECKING([whether $CC takes $2])
 	kg_saved_CFLAGS=$CFLAGS
@@ -13,6 +13,7 @@ AC_DEFUN([KG_TRY_CFLAG], [
 	CFLAGS=$kg_saved_CFLAGS
 ])
 
+dnl KG_TRY_LDFLAG(VARIABLE, FLAG) - append a flag that $CC links with
 AC_DEFUN([KG_TRY_LDFLAG], [
 	AC_MSG_CHECKING([whether $CC links with $2])
 	kg_saved_LDFLAGS=$LDFLAGS
@@ -26,8 +27,16 @@ AC_DEFUN([KG_TRY_LDFLAG], [
 
 dnl KG_REQUIRE(PREFIX, MODULE, PACKAGE) - a library, named with its package
 AC_DEFUN([KG_REQUIRE], [
-	PKG_CHECK_MODULES([$1], [$2], [],
-		[AC_MSG_ERROR([$2 is missing: install the package $3 (Debian's name)])])
+	PKG_CHECK_MODULES([$1], [$2], [], [
+		AC_MSG_WARN([$2 is missing: install the package $3 (Debian's name)])
+		AS_VAR_APPEND([kg_missing], [" $3"])
+	])
+])
+
+dnl KG_REQUIRE_ALL - stop, once, with everything that KG_REQUIRE has missed
+AC_DEFUN([KG_REQUIRE_ALL], [
+	AS_IF([test -n "$kg_missing"],
+		[AC_MSG_ERROR([packages to install (Debian's names):$kg_missing])])
 ])
 
 AC_DEFUN([KG_ARG_WERROR], [
@@ -36,31 +45,49 @@ AC_DEFUN([KG_ARG_WERROR], [
 		[], [enable_werror=no])
 ])
 
+AC_DEFUN([KG_ARG_INTEGRATION], [
+	AC_ARG_ENABLE([integration],
+		[AS_HELP_STRING([--disable-integration],
+			[leave the integration tests out of make check])],
+		[], [enable_integration=yes])
+	AM_CONDITIONAL([KG_INTEGRATION], [test "$enable_integration" = yes])
+])
+
+dnl The last one: clang finds the macros of libseccomp incomplete.
 AC_DEFUN([KG_WARNINGS], [
+	WARN_CFLAGS=
 	m4_foreach_w([kg_flag], [-Wall -Wextra -Wshadow -Wstrict-prototypes
 		-Wmissing-prototypes -Wformat=2 -Wvla -Wswitch-enum
 		-Wimplicit-fallthrough -Wdeclaration-after-statement
-		-Wpointer-arith -Wwrite-strings -Wundef],
-		[KG_TRY_CFLAG([WARN_CFLAGS], kg_flag)])
+		-Wpointer-arith -Wwrite-strings -Wundef
+		-Wno-missing-field-initializers],
+		[KG_TRY_CFLAG([WARN_CFLAGS], [kg_flag])])
 	AS_IF([test "$enable_werror" = yes],
 		[AS_VAR_APPEND([WARN_CFLAGS], [" -Werror"])])
 	AC_SUBST([WARN_CFLAGS])
+])
+
+dnl KG_FORTIFY - needs an optimising build, and is in the way of sanitizers
+AC_DEFUN([KG_FORTIFY], [
+	AS_CASE(["$CPPFLAGS $CFLAGS"], [*_FORTIFY_SOURCE*], [], [*-O@<:@123s@:>@*], [
+		AS_IF([test "$kg_sanitizers$enable_fuzzing$enable_coverage" = nono],
+			[AS_VAR_APPEND([HARDEN_CFLAGS], [" -D_FORTIFY_SOURCE=2"])])
+	])
 ])
 
 AC_DEFUN([KG_HARDENING], [
 	AC_ARG_ENABLE([hardening],
 		[AS_HELP_STRING([--disable-hardening], [leave hardening flags out])],
 		[], [enable_hardening=yes])
+	HARDEN_CFLAGS= HARDEN_LDFLAGS= PIE_CFLAGS= PIE_LDFLAGS=
 	AS_IF([test "$enable_hardening" = yes], [
 		m4_foreach_w([kg_flag], [-fstack-protector-strong
 			-fstack-clash-protection -fcf-protection
 			-fno-strict-overflow -ftrivial-auto-var-init=zero],
-			[KG_TRY_CFLAG([HARDEN_CFLAGS], kg_flag)])
-		AS_CASE([$CFLAGS], [*-O0*|*_FORTIFY_SOURCE*], [],
-			[AS_VAR_APPEND([HARDEN_CFLAGS], [" -D_FORTIFY_SOURCE=2"])])
-		m4_foreach([kg_flag], [[-Wl,-z,relro], [-Wl,-z,now],
-			[-Wl,-z,noexecstack]],
-			[KG_TRY_LDFLAG([HARDEN_LDFLAGS], [kg_flag])])
+			[KG_TRY_CFLAG([HARDEN_CFLAGS], [kg_flag])])
+		KG_FORTIFY
+		KG_TRY_LDFLAG([HARDEN_LDFLAGS], [[-Wl,-z,relro,-z,now]])
+		KG_TRY_LDFLAG([HARDEN_LDFLAGS], [[-Wl,-z,noexecstack]])
 		KG_TRY_CFLAG([PIE_CFLAGS], [-fPIE])
 		KG_TRY_LDFLAG([PIE_LDFLAGS], [-pie])
 	])
@@ -90,7 +117,7 @@ AC_DEFUN([KG_ARG_SANITIZERS], [
 	])
 	AC_SUBST([SANITIZER_CFLAGS])
 	AC_SUBST([SANITIZER_LDFLAGS])
-	AM_CONDITIONAL([KG_SANITIZED], [test -n "$kg_sanitizers"])
+	AC_SUBST([KG_SANITIZERS], [$kg_sanitizers])
 ])
 
 AC_DEFUN([KG_ARG_FUZZING], [
@@ -99,8 +126,12 @@ AC_DEFUN([KG_ARG_FUZZING], [
 			[build the fuzz targets with libFuzzer (needs clang)])],
 		[], [enable_fuzzing=no])
 	AS_IF([test "$enable_fuzzing" = yes], [
+		kg_ok=
+		KG_TRY_LDFLAG([kg_ok], [-fsanitize=fuzzer-no-link])
+		AS_IF([test -z "$kg_ok"],
+			[AC_MSG_ERROR([$CC has no libFuzzer: use clang (CC=clang)])])
 		FUZZ_CFLAGS="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all"
-		FUZZ_LDFLAGS="-fsanitize=fuzzer-no-link,address,undefined"
+		FUZZ_LDFLAGS="-fsanitize=address,undefined"
 		FUZZ_ENGINE="-fsanitize=fuzzer"
 	])
 	AC_SUBST([FUZZ_CFLAGS])
@@ -121,15 +152,15 @@ AC_DEFUN([KG_ARG_COVERAGE], [
 	AC_SUBST([COVERAGE_LDFLAGS])
 ])
 
-dnl KG_STATIC_ENTRY - kgate-entry starts fastest when it is linked statically
-AC_DEFUN([KG_STATIC_ENTRY], [
+dnl KG_ARG_STATIC_ENTRY - kgate-entry starts fastest when it is linked statically
+AC_DEFUN([KG_ARG_STATIC_ENTRY], [
 	AC_ARG_ENABLE([static-entry],
 		[AS_HELP_STRING([--disable-static-entry],
 			[link kgate-entry dynamically (default: static where it works)])],
 		[], [enable_static_entry=auto])
 	kg_static_entry=no
-	AS_IF([test "$enable_static_entry" != no && test -z "$kg_sanitizers" &&
-	       test "$enable_fuzzing" = no && test "$enable_coverage" = no], [
+	AS_IF([test "$enable_static_entry" != no &&
+	       test "$kg_sanitizers$enable_fuzzing$enable_coverage" = nono], [
 		AC_MSG_CHECKING([whether a static program links with libcap])
 		kg_saved_LDFLAGS=$LDFLAGS
 		kg_saved_LIBS=$LIBS
@@ -141,8 +172,8 @@ AC_DEFUN([KG_STATIC_ENTRY], [
 		LDFLAGS=$kg_saved_LDFLAGS
 		LIBS=$kg_saved_LIBS
 		AC_MSG_RESULT([$kg_static_entry])
-		AS_IF([test "$enable_static_entry$kg_static_entry" = yesno],
-			[AC_MSG_ERROR([no static libraries for kgate-entry])])
 	])
+	AS_IF([test "$enable_static_entry$kg_static_entry" = yesno],
+		[AC_MSG_ERROR([kgate-entry can't be linked statically here])])
 	AM_CONDITIONAL([KG_STATIC_ENTRY], [test "$kg_static_entry" = yes])
 ])
