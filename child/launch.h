@@ -4,8 +4,8 @@
 
 /*
  * Everything that one launch needs, built before anything is started: mounts,
- * bwrap's arguments, the command, the filter, and the descriptors they are passed
- * by.  The worker only carries it out.
+ * bwrap's arguments, the command, the filter, and the descriptors they are
+ * passed by.  The worker only carries it out.
  */
 
 #include <stdbool.h>
@@ -26,7 +26,8 @@
  * @argv:	The command, NULL at the end; borrowed
  * @envp:	Its environment, NULL at the end; borrowed
  * @project:	Working directory, real path; borrowed
- * @homes:	Directories to hide, real paths, sorted, NULL at the end; borrowed
+ * @homes:	Directories to hide, real paths, sorted, NULL at the end;
+ * borrowed
  * @box_home:	HOME in the box; borrowed
  * @blocked:	Bit N-1: signal N is blocked when the command starts
  * @ignored:	Bit N-1: signal N is ignored when the command starts
@@ -77,14 +78,14 @@ struct kg_launch {
 	int stdio[3];
 };
 
-#define KG_LAUNCH_INIT                                                 \
-	((struct kg_launch){ .args_fd = -1,                            \
-			     .seccomp_fd = -1,                         \
-			     .payload_fd = -1,                         \
-			     .info_in = -1,                            \
-			     .info_out = -1,                           \
-			     .entry_in = -1,                           \
-			     .entry_out = -1,                          \
+#define KG_LAUNCH_INIT                         \
+	((struct kg_launch){ .args_fd = -1,    \
+			     .seccomp_fd = -1, \
+			     .payload_fd = -1, \
+			     .info_in = -1,    \
+			     .info_out = -1,   \
+			     .entry_in = -1,   \
+			     .entry_out = -1,  \
 			     .stdio = { -1, -1, -1 } })
 
 /**

@@ -26,8 +26,8 @@ int kg_linux_check_place(struct kg_error *err)
 	return 0;
 }
 
-static int find(const char *name, enum kg_cause missing,
-		enum kg_cause unusable, char **ret, struct kg_error *err)
+static int find(const char *name, enum kg_cause missing, enum kg_cause unusable,
+		char **ret, struct kg_error *err)
 {
 	struct kg_error why = KG_ERROR_INIT;
 
@@ -89,8 +89,8 @@ static int probe_ipv6(struct kg_linux *facts, struct kg_error *err)
 
 static int probe_network_box(struct kg_linux *facts, struct kg_error *err)
 {
-	if (find("slirp4netns", KG_CAUSE_SLIRP_MISSING,
-		 KG_CAUSE_SLIRP_UNUSABLE, &facts->slirp, err) ||
+	if (find("slirp4netns", KG_CAUSE_SLIRP_MISSING, KG_CAUSE_SLIRP_UNUSABLE,
+		 &facts->slirp, err) ||
 	    find("iptables-restore", KG_CAUSE_IPTABLES_MISSING,
 		 KG_CAUSE_IPTABLES_UNUSABLE, &facts->iptables, err) ||
 	    check_tun(err))
@@ -109,8 +109,7 @@ int kg_linux_probe(const struct kg_policy *policy, struct kg_linux *ret,
 	facts.entry_fd = open_entry(err);
 	if (facts.entry_fd < 0)
 		goto failed;
-	if (kg_policy_has_network_box(policy) &&
-	    probe_network_box(&facts, err))
+	if (kg_policy_has_network_box(policy) && probe_network_box(&facts, err))
 		goto failed;
 	*ret = facts;
 	return 0;

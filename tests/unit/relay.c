@@ -647,6 +647,26 @@ START_TEST(waits_for_input_that_is_not_there)
 	}
 END_TEST
 
+/* Others may share it: what poll() saw can be gone. */
+START_TEST(lives_with_input_that_somebody_else_took)
+	{
+		struct pollfd pfd[KG_RELAY_POLL_FDS];
+		int in = put_pipe(0);
+		char got;
+
+		(void)fcntl(0, F_SETFL, O_NONBLOCK);
+		open_relay();
+		ck_assert_int_eq(write(in, "x", 1), 1);
+		kg_relay_prepare(relay, pfd);
+		ck_assert_int_eq(poll(pfd, KG_RELAY_POLL_FDS, LONG_MS), 1);
+		ck_assert_int_eq(read(0, &got, 1), 1);
+		kg_relay_advance(relay, pfd);
+		ck_assert_int_eq(write(in, "y", 1), 1);
+		close(in);
+		expect_input("y");
+	}
+END_TEST
+
 static void read_all_input(void)
 {
 	kg_auto_free char *want = malloc(MUCH);
@@ -937,6 +957,7 @@ static void add_input_tests(TCase *tc)
 	tcase_add_test(tc, carries_a_socket_to_its_end);
 	tcase_add_test(tc, takes_an_empty_input_for_an_end);
 	tcase_add_test(tc, waits_for_input_that_is_not_there);
+	tcase_add_test(tc, lives_with_input_that_somebody_else_took);
 	tcase_add_test(tc, carries_much_input);
 	tcase_add_test(tc, waits_for_a_command_that_does_not_read);
 	tcase_add_test(tc, notices_that_the_command_closed_its_input);

@@ -299,8 +299,7 @@ START_TEST(takes_the_program_along_when_the_caller_ends)
 		ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
 		parent = fork();
 		if (parent == 0) {
-			if (spawn_shell("kill -STOP $$", &spec, &child,
-					&out))
+			if (spawn_shell("kill -STOP $$", &spec, &child, &out))
 				_exit(1);
 			(void)!write(ends[1], &child.pid, sizeof(child.pid));
 			pause();
