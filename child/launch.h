@@ -26,8 +26,8 @@
  * @argv:	The command, NULL at the end; borrowed
  * @envp:	Its environment, NULL at the end; borrowed
  * @project:	Working directory, real path; borrowed
- * @homes:	Directories to hide, real paths, sorted, NULL at the end;
- * borrowed
+ * @homes:	Directories to hide, real paths, sorted, NULL at the
+ *		end; borrowed
  * @box_home:	HOME in the box; borrowed
  * @blocked:	Bit N-1: signal N is blocked when the command starts
  * @ignored:	Bit N-1: signal N is ignored when the command starts

@@ -37,6 +37,7 @@ files() {
 killed() {
 	call=$1 when=$2
 	shift 2
+	rm -f made/ran
 	files >"$tap_dir/before"
 	run strace "$@" -o "$tap_dir/trace" -e "trace=$call" \
 		-e "inject=$call:signal=KILL:when=$when" \
@@ -67,7 +68,7 @@ for mode in $MODES; do
 	# Without -f the calls are the supervisor's.
 	for spec in reading-config:openat:12 before-audit:write:1 \
 		before-worker:clone:1 before-sync:fdatasync:1 \
-		before-go:sendto:1 waiting:poll:2; do
+		before-go:sendto:1 waiting:poll:1; do
 		point="$mode, supervisor, ${spec%%:*}"
 		spec=${spec#*:}
 		killed "${spec%:*}" "${spec#*:}"

@@ -243,290 +243,275 @@ static void expect_refusal(int rc)
 }
 
 START_TEST(writes_a_launch)
-	{
-		struct kg_audit_record record = launch(words("git", "status"));
-		static char *const none[] = { NULL };
-		const char *now;
-		json_t *line;
-		int ms;
+{
+	struct kg_audit_record record = launch(words("git", "status"));
+	static char *const none[] = { NULL };
+	const char *now;
+	json_t *line;
+	int ms;
 
-		record.hosts = words("git", "status");
-		record.allow = none;
-		open_default();
-		ck_assert_int_eq(kg_audit_append(&audit, ID, &record, &err), 0);
-		line = read_only_line();
-		expect_keys(
-			line,
-			"v id time kind argv cwd network hosts allow policy "
-			"uid pid ");
-		ck_assert_int_eq(json_integer_value(json_object_get(line, "v")),
-				 1);
-		ck_assert_str_eq(text_of(line, "id"), ID);
-		ck_assert_str_eq(text_of(line, "kind"), "launch");
-		ck_assert_str_eq(text_of(line, "cwd"), "/srv/x");
-		ck_assert_str_eq(text_of(line, "network"), "restricted");
-		ck_assert_str_eq(text_of(line, "policy"), "ab");
-		ck_assert_uint_eq(
-			json_array_size(json_object_get(line, "argv")), 2);
-		ck_assert_uint_eq(
-			json_array_size(json_object_get(line, "hosts")), 2);
-		ck_assert(json_is_array(json_object_get(line, "allow")));
-		ck_assert_int_eq(
-			json_integer_value(json_object_get(line, "uid")),
-			getuid());
-		ck_assert_int_eq(
-			json_integer_value(json_object_get(line, "pid")),
-			getpid());
-		now = text_of(line, "time");
-		ck_assert_uint_eq(strlen(now),
-				  strlen("2024-01-01T00:00:00.000Z"));
-		ck_assert_int_eq(sscanf(now,
-					"20%*2d-%*2d-%*2dT%*2d:%*2d:%*2d.%3dZ",
-					&ms),
-				 1);
-		json_decref(line);
-	}
+	record.hosts = words("git", "status");
+	record.allow = none;
+	open_default();
+	ck_assert_int_eq(kg_audit_append(&audit, ID, &record, &err), 0);
+	line = read_only_line();
+	expect_keys(line, "v id time kind argv cwd network hosts allow policy "
+			  "uid pid ");
+	ck_assert_int_eq(json_integer_value(json_object_get(line, "v")), 1);
+	ck_assert_str_eq(text_of(line, "id"), ID);
+	ck_assert_str_eq(text_of(line, "kind"), "launch");
+	ck_assert_str_eq(text_of(line, "cwd"), "/srv/x");
+	ck_assert_str_eq(text_of(line, "network"), "restricted");
+	ck_assert_str_eq(text_of(line, "policy"), "ab");
+	ck_assert_uint_eq(json_array_size(json_object_get(line, "argv")), 2);
+	ck_assert_uint_eq(json_array_size(json_object_get(line, "hosts")), 2);
+	ck_assert(json_is_array(json_object_get(line, "allow")));
+	ck_assert_int_eq(json_integer_value(json_object_get(line, "uid")),
+			 getuid());
+	ck_assert_int_eq(json_integer_value(json_object_get(line, "pid")),
+			 getpid());
+	now = text_of(line, "time");
+	ck_assert_uint_eq(strlen(now), strlen("2024-01-01T00:00:00.000Z"));
+	ck_assert_int_eq(
+		sscanf(now, "20%*2d-%*2d-%*2dT%*2d:%*2d:%*2d.%3dZ", &ms), 1);
+	json_decref(line);
+}
 END_TEST
 
 START_TEST(writes_a_block)
-	{
-		struct kg_audit_record record = launch(words("git", "status"));
-		json_t *line, *rule;
+{
+	struct kg_audit_record record = launch(words("git", "status"));
+	json_t *line, *rule;
 
-		record.kind = KG_AUDIT_BLOCK;
-		record.stage = KG_AUDIT_EXEC;
-		record.reason = "no\nsuch file";
-		record.rule = "working directory: /etc and below";
-		record.rule_origin = "default";
-		open_default();
-		ck_assert_int_eq(kg_audit_append(&audit, ID, &record, &err), 0);
-		line = read_only_line();
-		expect_keys(line,
-			    "v id time kind stage argv cwd network hosts allow "
-			    "reason rule policy uid pid ");
-		ck_assert_str_eq(text_of(line, "kind"), "block");
-		ck_assert_str_eq(text_of(line, "stage"), "exec");
-		ck_assert_str_eq(text_of(line, "reason"), "no\nsuch file");
-		rule = json_object_get(line, "rule");
-		ck_assert_str_eq(text_of(rule, "text"),
-				 "working directory: /etc and below");
-		ck_assert_str_eq(text_of(rule, "origin"), "default");
-		json_decref(line);
-	}
+	record.kind = KG_AUDIT_BLOCK;
+	record.stage = KG_AUDIT_EXEC;
+	record.reason = "no\nsuch file";
+	record.rule = "working directory: /etc and below";
+	record.rule_origin = "default";
+	open_default();
+	ck_assert_int_eq(kg_audit_append(&audit, ID, &record, &err), 0);
+	line = read_only_line();
+	expect_keys(line, "v id time kind stage argv cwd network hosts allow "
+			  "reason rule policy uid pid ");
+	ck_assert_str_eq(text_of(line, "kind"), "block");
+	ck_assert_str_eq(text_of(line, "stage"), "exec");
+	ck_assert_str_eq(text_of(line, "reason"), "no\nsuch file");
+	rule = json_object_get(line, "rule");
+	ck_assert_str_eq(text_of(rule, "text"),
+			 "working directory: /etc and below");
+	ck_assert_str_eq(text_of(rule, "origin"), "default");
+	json_decref(line);
+}
 END_TEST
 
 START_TEST(says_null_for_what_is_not_known)
-	{
-		static const char *const keys[] = { "argv",  "cwd",   "network",
-						    "hosts", "allow", "reason",
-						    "rule",  "policy" };
-		const struct kg_audit_record record = {
-			.kind = KG_AUDIT_BLOCK,
-			.stage = KG_AUDIT_CONFIG,
-			.network = KG_NETWORK_COUNT,
-		};
-		json_t *line;
-		size_t i;
+{
+	static const char *const keys[] = { "argv",  "cwd",   "network",
+					    "hosts", "allow", "reason",
+					    "rule",  "policy" };
+	const struct kg_audit_record record = {
+		.kind = KG_AUDIT_BLOCK,
+		.stage = KG_AUDIT_CONFIG,
+		.network = KG_NETWORK_COUNT,
+	};
+	json_t *line;
+	size_t i;
 
-		open_default();
-		ck_assert_int_eq(kg_audit_append(&audit, ID, &record, &err), 0);
-		line = read_only_line();
-		for (i = 0; i < KG_ARRAY_LEN(keys); i++)
-			ck_assert(json_is_null(json_object_get(line, keys[i])));
-		json_decref(line);
-	}
+	open_default();
+	ck_assert_int_eq(kg_audit_append(&audit, ID, &record, &err), 0);
+	line = read_only_line();
+	for (i = 0; i < KG_ARRAY_LEN(keys); i++)
+		ck_assert(json_is_null(json_object_get(line, keys[i])));
+	json_decref(line);
+}
 END_TEST
 
 START_TEST(gives_each_launch_an_id_of_its_own)
-	{
-		char a[KG_AUDIT_ID_BYTES], b[KG_AUDIT_ID_BYTES];
+{
+	char a[KG_AUDIT_ID_BYTES], b[KG_AUDIT_ID_BYTES];
 
-		ck_assert_int_eq(kg_audit_id(a, &err), 0);
-		ck_assert_int_eq(kg_audit_id(b, &err), 0);
-		ck_assert_uint_eq(strlen(a), KG_AUDIT_ID_BYTES - 1);
-		ck_assert_uint_eq(strspn(a, "0123456789abcdef"), strlen(a));
-		ck_assert_str_ne(a, b);
-	}
+	ck_assert_int_eq(kg_audit_id(a, &err), 0);
+	ck_assert_int_eq(kg_audit_id(b, &err), 0);
+	ck_assert_uint_eq(strlen(a), KG_AUDIT_ID_BYTES - 1);
+	ck_assert_uint_eq(strspn(a, "0123456789abcdef"), strlen(a));
+	ck_assert_str_ne(a, b);
+}
 END_TEST
 
 /* Every byte, and an argument that looks like a line of the log. */
 START_TEST(keeps_every_byte_of_an_argument)
-	{
-		static const char forged[] =
-			"x\"]}\n{\"v\":1,\"kind\":\"launch\"}\n";
-		char bytes[256], *back;
-		const char *text;
-		json_t *line, *argv;
-		size_t i, len;
+{
+	static const char forged[] = "x\"]}\n{\"v\":1,\"kind\":\"launch\"}\n";
+	char bytes[256], *back;
+	const char *text;
+	json_t *line, *argv;
+	size_t i, len;
 
-		for (i = 0; i < 255; i++)
-			bytes[i] = (char)(i + 1);
-		bytes[255] = '\0';
-		open_default();
-		append(words(bytes, forged));
-		line = read_only_line();
-		argv = json_object_get(line, "argv");
-		text = json_string_value(json_array_get(argv, 0));
-		ck_assert_int_eq(
-			kg_json_unescape(text, strlen(text), &back, &len, &err),
-			0);
-		ck_assert_str_eq(back, bytes);
-		ck_assert_str_eq(json_string_value(json_array_get(argv, 1)),
-				 forged);
-		free(back);
-		json_decref(line);
-	}
+	for (i = 0; i < 255; i++)
+		bytes[i] = (char)(i + 1);
+	bytes[255] = '\0';
+	open_default();
+	append(words(bytes, forged));
+	line = read_only_line();
+	argv = json_object_get(line, "argv");
+	text = json_string_value(json_array_get(argv, 0));
+	ck_assert_int_eq(
+		kg_json_unescape(text, strlen(text), &back, &len, &err), 0);
+	ck_assert_str_eq(back, bytes);
+	ck_assert_str_eq(json_string_value(json_array_get(argv, 1)), forged);
+	free(back);
+	json_decref(line);
+}
 END_TEST
 
 START_TEST(holds_a_hundred_thousand_arguments)
-	{
-		static char *argv[100001], empty[] = "", odd[] = "\xff\n";
-		json_t *line;
-		size_t i;
+{
+	static char *argv[100001], empty[] = "", odd[] = "\xff\n";
+	json_t *line;
+	size_t i;
 
-		for (i = 0; i < 100000; i++)
-			argv[i] = empty;
-		argv[7] = odd;
-		open_default();
-		append(argv);
-		line = read_only_line();
-		ck_assert_uint_eq(
-			json_array_size(json_object_get(line, "argv")), 100000);
-		json_decref(line);
-	}
+	for (i = 0; i < 100000; i++)
+		argv[i] = empty;
+	argv[7] = odd;
+	open_default();
+	append(argv);
+	line = read_only_line();
+	ck_assert_uint_eq(json_array_size(json_object_get(line, "argv")),
+			  100000);
+	json_decref(line);
+}
 END_TEST
 
 START_TEST(is_private_whatever_the_umask)
-	{
-		static const mode_t masks[] = { 0, 022, 0277, 0777 };
-		size_t i;
+{
+	static const mode_t masks[] = { 0, 022, 0277, 0777 };
+	size_t i;
 
-		for (i = 0; i < KG_ARRAY_LEN(masks); i++) {
-			(void)umask(masks[i]);
-			open_default();
-			(void)umask(022);
-			ck_assert_uint_eq(mode_of(dir), 0700);
-			ck_assert_uint_eq(mode_of(path), 0600);
-			kg_audit_done(&audit);
-			ck_assert_int_eq(unlink(path), 0);
-			ck_assert_int_eq(rmdir(dir), 0);
-		}
+	for (i = 0; i < KG_ARRAY_LEN(masks); i++) {
+		(void)umask(masks[i]);
+		open_default();
+		(void)umask(022);
+		ck_assert_uint_eq(mode_of(dir), 0700);
+		ck_assert_uint_eq(mode_of(path), 0600);
+		kg_audit_done(&audit);
+		ck_assert_int_eq(unlink(path), 0);
+		ck_assert_int_eq(rmdir(dir), 0);
 	}
+}
 END_TEST
 
 START_TEST(narrows_a_file_that_is_too_open)
-	{
-		ck_assert_int_eq(mkdir(dir, 0755), 0);
-		put_file(path, "");
-		ck_assert_int_eq(chmod(path, 0666), 0);
-		ck_assert_int_eq(kg_audit_open(path, &audit, &err), 0);
-		ck_assert_uint_eq(mode_of(path), 0600);
-		ck_assert(!audit.is_new_file && !audit.is_new_dir);
-	}
+{
+	ck_assert_int_eq(mkdir(dir, 0755), 0);
+	put_file(path, "");
+	ck_assert_int_eq(chmod(path, 0666), 0);
+	ck_assert_int_eq(kg_audit_open(path, &audit, &err), 0);
+	ck_assert_uint_eq(mode_of(path), 0600);
+	ck_assert(!audit.is_new_file && !audit.is_new_dir);
+}
 END_TEST
 
 START_TEST(makes_no_directory_for_a_named_file)
-	{
-		expect_refusal(kg_audit_open(path, &audit, &err));
-		ck_assert_int_eq(access(dir, F_OK), -1);
-		ck_assert_ptr_nonnull(strstr(err.msg, path));
-		ck_assert_int_eq(err.errnum, ENOENT);
-	}
+{
+	expect_refusal(kg_audit_open(path, &audit, &err));
+	ck_assert_int_eq(access(dir, F_OK), -1);
+	ck_assert_ptr_nonnull(strstr(err.msg, path));
+	ck_assert_int_eq(err.errnum, ENOENT);
+}
 END_TEST
 
 START_TEST(refuses_a_path_that_names_no_file)
-	{
-		static const char *const bad[] = { "", "audit.jsonl", "./x",
-						   "/", "/tmp/" };
-		size_t i;
+{
+	static const char *const bad[] = { "", "audit.jsonl", "./x", "/",
+					   "/tmp/" };
+	size_t i;
 
-		for (i = 0; i < KG_ARRAY_LEN(bad); i++)
-			expect_refusal(kg_audit_open(bad[i], &audit, &err));
-		expect_refusal(kg_audit_open(base, &audit, &err));
-	}
+	for (i = 0; i < KG_ARRAY_LEN(bad); i++)
+		expect_refusal(kg_audit_open(bad[i], &audit, &err));
+	expect_refusal(kg_audit_open(base, &audit, &err));
+}
 END_TEST
 
 START_TEST(refuses_what_else_stands_in_its_place)
-	{
-		ck_assert_int_eq(mkdir(dir, 0700), 0);
-		ck_assert_int_eq(mkfifo(path, 0600), 0);
-		expect_refusal(kg_audit_open_default(path, &audit, &err));
-		ck_assert_int_eq(unlink(path), 0);
+{
+	ck_assert_int_eq(mkdir(dir, 0700), 0);
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	expect_refusal(kg_audit_open_default(path, &audit, &err));
+	ck_assert_int_eq(unlink(path), 0);
 
-		ck_assert_int_eq(symlink("target", path), 0);
-		expect_refusal(kg_audit_open_default(path, &audit, &err));
-		ck_assert_ptr_nonnull(strstr(err.msg, "symbolic link"));
-		ck_assert_int_eq(chdir(dir), 0);
-		ck_assert_int_eq(access("target", F_OK), -1);
-		put_file("target", "");
-		expect_refusal(kg_audit_open_default(path, &audit, &err));
-		ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(symlink("target", path), 0);
+	expect_refusal(kg_audit_open_default(path, &audit, &err));
+	ck_assert_ptr_nonnull(strstr(err.msg, "symbolic link"));
+	ck_assert_int_eq(chdir(dir), 0);
+	ck_assert_int_eq(access("target", F_OK), -1);
+	put_file("target", "");
+	expect_refusal(kg_audit_open_default(path, &audit, &err));
+	ck_assert_int_eq(unlink(path), 0);
 
-		ck_assert_int_eq(mkdir(path, 0700), 0);
-		expect_refusal(kg_audit_open_default(path, &audit, &err));
-	}
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	expect_refusal(kg_audit_open_default(path, &audit, &err));
+}
 END_TEST
 
 START_TEST(refuses_a_file_where_the_directory_should_be)
-	{
-		put_file(dir, "");
-		expect_refusal(kg_audit_open_default(path, &audit, &err));
-	}
+{
+	put_file(dir, "");
+	expect_refusal(kg_audit_open_default(path, &audit, &err));
+}
 END_TEST
 
 /* Root may write anywhere, but may also give a file away. */
 START_TEST(refuses_a_file_that_is_not_the_callers)
-	{
-		ck_assert_int_eq(mkdir(dir, 0700), 0);
-		put_file(path, "");
-		if (getuid() == 0)
-			ck_assert_int_eq(chown(path, 65534, 65534), 0);
-		else
-			ck_assert_int_eq(chmod(path, 0400), 0);
-		expect_refusal(kg_audit_open_default(path, &audit, &err));
-	}
+{
+	ck_assert_int_eq(mkdir(dir, 0700), 0);
+	put_file(path, "");
+	if (getuid() == 0)
+		ck_assert_int_eq(chown(path, 65534, 65534), 0);
+	else
+		ck_assert_int_eq(chmod(path, 0400), 0);
+	expect_refusal(kg_audit_open_default(path, &audit, &err));
+}
 END_TEST
 
 START_TEST(names_the_flag_when_home_is_not_writable)
-	{
-		if (getuid() == 0)
-			return;
-		ck_assert_int_eq(chmod(base, 0500), 0);
-		expect_refusal(kg_audit_open_default(path, &audit, &err));
-		ck_assert_int_eq(err.errnum, EACCES);
-		ck_assert_int_eq(chmod(base, 0700), 0);
-	}
+{
+	if (getuid() == 0)
+		return;
+	ck_assert_int_eq(chmod(base, 0500), 0);
+	expect_refusal(kg_audit_open_default(path, &audit, &err));
+	ck_assert_int_eq(err.errnum, EACCES);
+	ck_assert_int_eq(chmod(base, 0700), 0);
+}
 END_TEST
 
 START_TEST(finds_the_default_in_the_config_directory)
-	{
-		char config[] = "/srv/u/.kgate";
-		struct kg_home home = { .config_dir = config };
-		char *found = NULL;
+{
+	char config[] = "/srv/u/.kgate";
+	struct kg_home home = { .config_dir = config };
+	char *found = NULL;
 
-		ck_assert_int_eq(kg_audit_default_path(&home, &found, &err), 0);
-		ck_assert_str_eq(found, "/srv/u/.kgate/audit.jsonl");
-		free(kg_take_ptr(found));
-		home.config_dir = NULL;
-		expect_refusal(kg_audit_default_path(&home, &found, &err));
-		ck_assert_ptr_null(found);
-	}
+	ck_assert_int_eq(kg_audit_default_path(&home, &found, &err), 0);
+	ck_assert_str_eq(found, "/srv/u/.kgate/audit.jsonl");
+	free(kg_take_ptr(found));
+	home.config_dir = NULL;
+	expect_refusal(kg_audit_default_path(&home, &found, &err));
+	ck_assert_ptr_null(found);
+}
 END_TEST
 
 START_TEST(begins_a_new_line_after_a_torn_one)
-	{
-		json_t *lines[2];
+{
+	json_t *lines[2];
 
-		ck_assert_int_eq(mkdir(dir, 0700), 0);
-		put_file(path, "{\"v\":1,\"id\":\"to");
-		open_default();
-		append(words("a", NULL));
-		append(words("b", NULL));
-		ck_assert_uint_eq(
-			read_lines(lines, 2, "{\"v\":1,\"id\":\"to\n"), 2);
-		json_decref(lines[0]);
-		json_decref(lines[1]);
-	}
+	ck_assert_int_eq(mkdir(dir, 0700), 0);
+	put_file(path, "{\"v\":1,\"id\":\"to");
+	open_default();
+	append(words("a", NULL));
+	append(words("b", NULL));
+	ck_assert_uint_eq(read_lines(lines, 2, "{\"v\":1,\"id\":\"to\n"), 2);
+	json_decref(lines[0]);
+	json_decref(lines[1]);
+}
 END_TEST
 
 static off_t size_of(const char *name)
@@ -555,31 +540,30 @@ static int append_below_limit(rlim_t limit)
 
 /* A limit on file sizes cuts a write short like a full disk. */
 START_TEST(takes_back_what_could_not_be_written_whole)
-	{
-		static const rlim_t more[] = { 0, 1, 20, 100 };
-		json_t *lines[2];
-		sigset_t blocked;
-		off_t before;
-		size_t i;
+{
+	static const rlim_t more[] = { 0, 1, 20, 100 };
+	json_t *lines[2];
+	sigset_t blocked;
+	off_t before;
+	size_t i;
 
-		open_default();
-		append(words("a", NULL));
-		ck_assert_int_eq(sigprocmask(SIG_BLOCK, NULL, &blocked), 0);
-		ck_assert_int_eq(sigismember(&blocked, SIGXFSZ), 0);
-		before = size_of(path);
-		for (i = 0; i < KG_ARRAY_LEN(more); i++) {
-			ck_assert_int_eq(
-				append_below_limit((rlim_t)before + more[i]),
-				-1);
-			ck_assert_uint_eq(err.code, KG_E_AUDIT);
-			ck_assert_int_eq(err.errnum, more[i] ? ENOSPC : EFBIG);
-			ck_assert_int_eq(size_of(path), before);
-		}
-		append(words("b", NULL));
-		ck_assert_uint_eq(read_lines(lines, 2, NULL), 2);
-		json_decref(lines[0]);
-		json_decref(lines[1]);
+	open_default();
+	append(words("a", NULL));
+	ck_assert_int_eq(sigprocmask(SIG_BLOCK, NULL, &blocked), 0);
+	ck_assert_int_eq(sigismember(&blocked, SIGXFSZ), 0);
+	before = size_of(path);
+	for (i = 0; i < KG_ARRAY_LEN(more); i++) {
+		ck_assert_int_eq(append_below_limit((rlim_t)before + more[i]),
+				 -1);
+		ck_assert_uint_eq(err.code, KG_E_AUDIT);
+		ck_assert_int_eq(err.errnum, more[i] ? ENOSPC : EFBIG);
+		ck_assert_int_eq(size_of(path), before);
 	}
+	append(words("b", NULL));
+	ck_assert_uint_eq(read_lines(lines, 2, NULL), 2);
+	json_decref(lines[0]);
+	json_decref(lines[1]);
+}
 END_TEST
 
 /* A process that holds the lock and has stopped. */
@@ -602,23 +586,21 @@ static pid_t start_lock_holder(void)
 }
 
 START_TEST(gives_up_a_lock_that_is_not_released)
-	{
-		const struct kg_audit_record record = launch(words("a", "b"));
-		kg_auto_reap pid_t pid = -1;
-		uint64_t since_ns, took_ns;
+{
+	const struct kg_audit_record record = launch(words("a", "b"));
+	kg_auto_reap pid_t pid = -1;
+	uint64_t since_ns, took_ns;
 
-		open_default();
-		pid = start_lock_holder();
-		since_ns = kg_now_ns();
-		ck_assert_int_eq(kg_audit_append(&audit, ID, &record, &err),
-				 -1);
-		took_ns = kg_now_ns() - since_ns;
-		ck_assert_uint_eq(err.code, KG_E_AUDIT);
-		ck_assert_uint_ge(took_ns,
-				  (uint64_t)kg_wait_ms(KG_WAIT_LOCK) * MS);
-		ck_assert_uint_lt(took_ns, 2000 * MS);
-		ck_assert_int_eq(size_of(path), 0);
-	}
+	open_default();
+	pid = start_lock_holder();
+	since_ns = kg_now_ns();
+	ck_assert_int_eq(kg_audit_append(&audit, ID, &record, &err), -1);
+	took_ns = kg_now_ns() - since_ns;
+	ck_assert_uint_eq(err.code, KG_E_AUDIT);
+	ck_assert_uint_ge(took_ns, (uint64_t)kg_wait_ms(KG_WAIT_LOCK) * MS);
+	ck_assert_uint_lt(took_ns, 2000 * MS);
+	ck_assert_int_eq(size_of(path), 0);
+}
 END_TEST
 
 static void end_holder(int sig)
@@ -629,18 +611,18 @@ static void end_holder(int sig)
 
 /* The signal comes while the append waits, and must not end the wait either. */
 START_TEST(takes_a_lock_when_its_holder_dies)
-	{
-		const struct itimerval soon = { .it_value.tv_usec = 50 * 1000 };
-		const struct sigaction sa = { .sa_handler = end_holder };
+{
+	const struct itimerval soon = { .it_value.tv_usec = 50 * 1000 };
+	const struct sigaction sa = { .sa_handler = end_holder };
 
-		open_default();
-		holder = start_lock_holder();
-		ck_assert_int_eq(sigaction(SIGALRM, &sa, NULL), 0);
-		ck_assert_int_eq(setitimer(ITIMER_REAL, &soon, NULL), 0);
-		append(words("a", NULL));
-		ck_assert_int_eq(waitpid(holder, NULL, 0), holder);
-		json_decref(read_only_line());
-	}
+	open_default();
+	holder = start_lock_holder();
+	ck_assert_int_eq(sigaction(SIGALRM, &sa, NULL), 0);
+	ck_assert_int_eq(setitimer(ITIMER_REAL, &soon, NULL), 0);
+	append(words("a", NULL));
+	ck_assert_int_eq(waitpid(holder, NULL, 0), holder);
+	json_decref(read_only_line());
+}
 END_TEST
 
 static void launch_once(int number)
@@ -657,69 +639,69 @@ static void launch_once(int number)
 }
 
 START_TEST(bears_fifty_launches_at_once)
-	{
-		json_t *lines[LAUNCHES];
-		pid_t pids[LAUNCHES];
-		int i, status;
+{
+	json_t *lines[LAUNCHES];
+	pid_t pids[LAUNCHES];
+	int i, status;
 
-		for (i = 0; i < LAUNCHES; i++) {
-			pids[i] = fork();
-			if (pids[i] == 0)
-				launch_once(i);
-		}
-		for (i = 0; i < LAUNCHES; i++) {
-			ck_assert_int_eq(waitpid(pids[i], &status, 0), pids[i]);
-			ck_assert_int_eq(status, 0);
-		}
-		ck_assert_uint_eq(read_lines(lines, LAUNCHES, NULL), LAUNCHES);
-		for (i = 0; i < LAUNCHES; i++)
-			json_decref(lines[i]);
+	for (i = 0; i < LAUNCHES; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0)
+			launch_once(i);
 	}
+	for (i = 0; i < LAUNCHES; i++) {
+		ck_assert_int_eq(waitpid(pids[i], &status, 0), pids[i]);
+		ck_assert_int_eq(status, 0);
+	}
+	ck_assert_uint_eq(read_lines(lines, LAUNCHES, NULL), LAUNCHES);
+	for (i = 0; i < LAUNCHES; i++)
+		json_decref(lines[i]);
+}
 END_TEST
 
 START_TEST(syncs_the_file_and_once_what_holds_it)
-	{
-		open_default();
-		append(words("a", NULL));
-		ck_assert_str_eq(synced, "");
-		ck_assert_int_eq(kg_audit_sync(&audit, &err), 0);
-		ck_assert_str_eq(synced, "fdp");
-		ck_assert_int_eq(lock_answers, 0); /* nobody held the lock */
-		ck_assert_int_eq(kg_audit_sync(&audit, &err), 0);
-		ck_assert_str_eq(synced, "fdpf");
+{
+	open_default();
+	append(words("a", NULL));
+	ck_assert_str_eq(synced, "");
+	ck_assert_int_eq(kg_audit_sync(&audit, &err), 0);
+	ck_assert_str_eq(synced, "fdp");
+	ck_assert_int_eq(lock_answers, 0); /* nobody held the lock */
+	ck_assert_int_eq(kg_audit_sync(&audit, &err), 0);
+	ck_assert_str_eq(synced, "fdpf");
 
-		kg_audit_done(&audit);
-		ck_assert_int_eq(unlink(path), 0);
-		open_default();
-		ck_assert_int_eq(kg_audit_sync(&audit, &err), 0);
-		ck_assert_str_eq(synced, "fdpffd");
-	}
+	kg_audit_done(&audit);
+	ck_assert_int_eq(unlink(path), 0);
+	open_default();
+	ck_assert_int_eq(kg_audit_sync(&audit, &err), 0);
+	ck_assert_str_eq(synced, "fdpffd");
+}
 END_TEST
 
 START_TEST(fails_when_the_disk_does)
-	{
-		open_default();
-		append(words("a", NULL));
-		sync_errnum = EIO;
-		ck_assert_int_eq(kg_audit_sync(&audit, &err), -1);
-		ck_assert_uint_eq(err.code, KG_E_AUDIT);
-		ck_assert_int_eq(err.errnum, EIO);
-		ck_assert_str_eq(synced, "f");
-		sync_errnum = 0;
-		ck_assert_int_eq(kg_audit_sync(&audit, &err), 0);
-		ck_assert_str_eq(synced, "ffdp"); /* still owed */
-	}
+{
+	open_default();
+	append(words("a", NULL));
+	sync_errnum = EIO;
+	ck_assert_int_eq(kg_audit_sync(&audit, &err), -1);
+	ck_assert_uint_eq(err.code, KG_E_AUDIT);
+	ck_assert_int_eq(err.errnum, EIO);
+	ck_assert_str_eq(synced, "f");
+	sync_errnum = 0;
+	ck_assert_int_eq(kg_audit_sync(&audit, &err), 0);
+	ck_assert_str_eq(synced, "ffdp"); /* still owed */
+}
 END_TEST
 
 /* Root can read it all the same. */
 START_TEST(syncs_a_directory_that_cannot_be_read)
-	{
-		ck_assert_int_eq(mkdir(dir, 0700), 0);
-		ck_assert_int_eq(chmod(dir, 0300), 0);
-		open_default();
-		ck_assert_int_eq(kg_audit_sync(&audit, &err), 0);
-		ck_assert_str_eq(synced, getuid() == 0 ? "fd" : "fs");
-	}
+{
+	ck_assert_int_eq(mkdir(dir, 0700), 0);
+	ck_assert_int_eq(chmod(dir, 0300), 0);
+	open_default();
+	ck_assert_int_eq(kg_audit_sync(&audit, &err), 0);
+	ck_assert_str_eq(synced, getuid() == 0 ? "fd" : "fs");
+}
 END_TEST
 
 static TCase *make_case(const char *name)

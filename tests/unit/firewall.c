@@ -57,53 +57,52 @@ static char *build(int family, const struct kg_firewall_options *options)
 }
 
 START_TEST(writes_the_golden_texts)
-	{
-		static const struct {
-			const char *name;
-			int family;
-			const struct kg_firewall_options *options;
-			size_t tables;
-		} cases[] = {
-			{ "firewall-ipv4.txt", AF_INET, &usual, 3 },
-			{ "firewall-ipv4-dns.txt", AF_INET, &other_dns, 3 },
-			{ "firewall-ipv6.txt", AF_INET6, &usual, 3 },
-			{ "firewall-ipv6-dns.txt", AF_INET6, &other_dns, 3 },
-			{ "firewall-ipv6-off.txt", AF_INET6, &without_ipv6, 1 },
-		};
-		size_t i;
+{
+	static const struct {
+		const char *name;
+		int family;
+		const struct kg_firewall_options *options;
+		size_t tables;
+	} cases[] = {
+		{ "firewall-ipv4.txt", AF_INET, &usual, 3 },
+		{ "firewall-ipv4-dns.txt", AF_INET, &other_dns, 3 },
+		{ "firewall-ipv6.txt", AF_INET6, &usual, 3 },
+		{ "firewall-ipv6-dns.txt", AF_INET6, &other_dns, 3 },
+		{ "firewall-ipv6-off.txt", AF_INET6, &without_ipv6, 1 },
+	};
+	size_t i;
 
-		for (i = 0; i < KG_ARRAY_LEN(cases); i++) {
-			char *text = build(cases[i].family, cases[i].options);
+	for (i = 0; i < KG_ARRAY_LEN(cases); i++) {
+		char *text = build(cases[i].family, cases[i].options);
 
-			kg_golden_check(cases[i].name, text);
-			ck_assert_uint_eq(kg_firewall_count_tables(text),
-					  cases[i].tables);
-			free(text);
-		}
+		kg_golden_check(cases[i].name, text);
+		ck_assert_uint_eq(kg_firewall_count_tables(text),
+				  cases[i].tables);
+		free(text);
 	}
+}
 END_TEST
 
 START_TEST(writes_another_text_for_each_option)
-	{
-		static const int families[] = { AF_INET, AF_INET6 };
-		struct kg_firewall_options flipped[3] = { usual, usual, usual };
-		size_t f, i;
+{
+	static const int families[] = { AF_INET, AF_INET6 };
+	struct kg_firewall_options flipped[3] = { usual, usual, usual };
+	size_t f, i;
 
-		flipped[0].dns_port++;
-		flipped[1].dns_mark++;
-		flipped[2].ipv6 = false;
-		for (f = 0; f < KG_ARRAY_LEN(families); f++)
-			for (i = 0; i < KG_ARRAY_LEN(flipped); i++) {
-				char *before = build(families[f], &usual);
-				char *after = build(families[f], &flipped[i]);
-				bool same = families[f] == AF_INET && i == 2;
+	flipped[0].dns_port++;
+	flipped[1].dns_mark++;
+	flipped[2].ipv6 = false;
+	for (f = 0; f < KG_ARRAY_LEN(families); f++)
+		for (i = 0; i < KG_ARRAY_LEN(flipped); i++) {
+			char *before = build(families[f], &usual);
+			char *after = build(families[f], &flipped[i]);
+			bool same = families[f] == AF_INET && i == 2;
 
-				ck_assert_int_eq(strcmp(before, after) == 0,
-						 same);
-				free(before);
-				free(after);
-			}
-	}
+			ck_assert_int_eq(strcmp(before, after) == 0, same);
+			free(before);
+			free(after);
+		}
+}
 END_TEST
 
 /* Whether an address lies in a range as the text spells it. */
@@ -145,91 +144,86 @@ static bool is_refused_before_sets(const char *text, int family,
 
 /* What is never opened for the resolver must not be open through a block. */
 START_TEST(refuses_what_is_reserved_before_the_sets)
-	{
-		static const char *const samples[] = {
-			"0.0.0.0",
-			"0.255.255.255",
-			"9.255.255.255",
-			"10.0.1.255",
-			"10.0.2.0",
-			"10.0.2.255",
-			"10.0.3.0",
-			"126.255.255.255",
-			"127.0.0.0",
-			"127.0.0.53",
-			"127.255.255.255",
-			"128.0.0.0",
-			"169.253.0.0",
-			"169.254.0.0",
-			"169.254.169.254",
-			"169.255.0.0",
-			"192.0.2.1",
-			"223.255.255.255",
-			"224.0.0.0",
-			"239.255.255.255",
-			"240.0.0.1",
-			"255.255.255.254",
-			"255.255.255.255",
-			"::",
-			"::1",
-			"::127.0.0.1",
-			"::ffff:127.0.0.1",
-			"::ffff:10.0.2.2",
-			"64:ff9b::127.0.0.1",
-			"64:ff9b::10.0.2.2",
-			"64:ff9b::10.0.3.2",
-			"64:ff9b::192.0.2.1",
-			"64:ff9b::169.254.169.254",
-			"64:ff9b::224.0.0.1",
-			"64:ff9b::240.0.0.1",
-			"64:ff9b::255.255.255.255",
-			"64:ff9b::0.0.0.0",
-			"64:ff9a::127.0.0.1",
-			"2001:db8::1",
-			"fcff::1",
-			"fd00::",
-			"fd00::3",
-			"fd00::ffff:ffff:ffff:ffff",
-			"fd00:0:0:1::",
-			"fe7f::1",
-			"fe80::1",
-			"febf::1",
-			"fec0::1",
-			"feff::1",
-			"ff02::1",
-			"ffff::",
-		};
-		char *text4 = build(AF_INET, &usual),
-		     *text6 = build(AF_INET6, &usual);
-		unsigned char addr[16];
-		size_t i;
+{
+	static const char *const samples[] = {
+		"0.0.0.0",
+		"0.255.255.255",
+		"9.255.255.255",
+		"10.0.1.255",
+		"10.0.2.0",
+		"10.0.2.255",
+		"10.0.3.0",
+		"126.255.255.255",
+		"127.0.0.0",
+		"127.0.0.53",
+		"127.255.255.255",
+		"128.0.0.0",
+		"169.253.0.0",
+		"169.254.0.0",
+		"169.254.169.254",
+		"169.255.0.0",
+		"192.0.2.1",
+		"223.255.255.255",
+		"224.0.0.0",
+		"239.255.255.255",
+		"240.0.0.1",
+		"255.255.255.254",
+		"255.255.255.255",
+		"::",
+		"::1",
+		"::127.0.0.1",
+		"::ffff:127.0.0.1",
+		"::ffff:10.0.2.2",
+		"64:ff9b::127.0.0.1",
+		"64:ff9b::10.0.2.2",
+		"64:ff9b::10.0.3.2",
+		"64:ff9b::192.0.2.1",
+		"64:ff9b::169.254.169.254",
+		"64:ff9b::224.0.0.1",
+		"64:ff9b::240.0.0.1",
+		"64:ff9b::255.255.255.255",
+		"64:ff9b::0.0.0.0",
+		"64:ff9a::127.0.0.1",
+		"2001:db8::1",
+		"fcff::1",
+		"fd00::",
+		"fd00::3",
+		"fd00::ffff:ffff:ffff:ffff",
+		"fd00:0:0:1::",
+		"fe7f::1",
+		"fe80::1",
+		"febf::1",
+		"fec0::1",
+		"feff::1",
+		"ff02::1",
+		"ffff::",
+	};
+	char *text4 = build(AF_INET, &usual), *text6 = build(AF_INET6, &usual);
+	unsigned char addr[16];
+	size_t i;
 
-		for (i = 0; i < KG_ARRAY_LEN(samples); i++) {
-			int family = strchr(samples[i], ':') ? AF_INET6
-							     : AF_INET;
+	for (i = 0; i < KG_ARRAY_LEN(samples); i++) {
+		int family = strchr(samples[i], ':') ? AF_INET6 : AF_INET;
 
-			ck_assert_int_eq(inet_pton(family, samples[i], addr),
-					 1);
-			ck_assert_msg(is_refused_before_sets(
-					      family == AF_INET ? text4 : text6,
-					      family, addr) ==
-					      kg_host_is_reserved(family, addr),
-				      "%s", samples[i]);
-		}
-		free(text4);
-		free(text6);
+		ck_assert_int_eq(inet_pton(family, samples[i], addr), 1);
+		ck_assert_msg(is_refused_before_sets(family == AF_INET ? text4
+								       : text6,
+						     family, addr) ==
+				      kg_host_is_reserved(family, addr),
+			      "%s", samples[i]);
 	}
+	free(text4);
+	free(text6);
+}
 END_TEST
 
 START_TEST(counts_lines_that_commit_and_no_others)
-	{
-		ck_assert_uint_eq(kg_firewall_count_tables(""), 0);
-		ck_assert_uint_eq(kg_firewall_count_tables("COMMIT"), 1);
-		ck_assert_uint_eq(kg_firewall_count_tables("COMMIT\nCOMMIT\n"),
-				  2);
-		ck_assert_uint_eq(
-			kg_firewall_count_tables("# COMMIT\nCOMMITS\n\n"), 0);
-	}
+{
+	ck_assert_uint_eq(kg_firewall_count_tables(""), 0);
+	ck_assert_uint_eq(kg_firewall_count_tables("COMMIT"), 1);
+	ck_assert_uint_eq(kg_firewall_count_tables("COMMIT\nCOMMIT\n"), 2);
+	ck_assert_uint_eq(kg_firewall_count_tables("# COMMIT\nCOMMITS\n\n"), 0);
+}
 END_TEST
 
 /**
@@ -411,61 +405,58 @@ static void check_packets(void)
 }
 
 START_TEST(lets_through_what_is_listed_and_refuses_the_rest_at_once)
-	{
-		if (!start(&plain))
-			return;
-		check_packets();
-		kg_ownnet_close(&net);
-	}
+{
+	if (!start(&plain))
+		return;
+	check_packets();
+	kg_ownnet_close(&net);
+}
 END_TEST
 
 START_TEST(keeps_what_it_refuses_off_the_wire)
-	{
-		if (!start(&plain))
-			return;
-		expect_both("198.51.100.8", 80, false);
-		expect_both("2001:db8::8", 80, false);
-		expect_both("198.51.100.7", 80, true);
-		expect_both("2001:db8::7", 80, true);
-		ck_assert_int_eq(kg_ownnet_saw(&net, "198.51.100.8"), 0);
-		expect_both("198.51.100.8", 80, false);
-		expect_both("198.51.100.7", 80, true);
-		ck_assert_int_gt(kg_ownnet_saw(&net, "198.51.100.7"), 0);
-		expect_both("2001:db8::8", 80, false);
-		expect_both("2001:db8::7", 80, true);
-		ck_assert_int_eq(kg_ownnet_saw(&net, "2001:db8::8"), 0);
-		kg_ownnet_close(&net);
-	}
+{
+	if (!start(&plain))
+		return;
+	expect_both("198.51.100.8", 80, false);
+	expect_both("2001:db8::8", 80, false);
+	expect_both("198.51.100.7", 80, true);
+	expect_both("2001:db8::7", 80, true);
+	ck_assert_int_eq(kg_ownnet_saw(&net, "198.51.100.8"), 0);
+	expect_both("198.51.100.8", 80, false);
+	expect_both("198.51.100.7", 80, true);
+	ck_assert_int_gt(kg_ownnet_saw(&net, "198.51.100.7"), 0);
+	expect_both("2001:db8::8", 80, false);
+	expect_both("2001:db8::7", 80, true);
+	ck_assert_int_eq(kg_ownnet_saw(&net, "2001:db8::8"), 0);
+	kg_ownnet_close(&net);
+}
 END_TEST
 
 START_TEST(works_with_the_legacy_flavour)
-	{
-		static const struct setup legacy = {
-			&usual, "iptables-legacy-restore",
-			"ip6tables-legacy-restore"
-		};
+{
+	static const struct setup legacy = { &usual, "iptables-legacy-restore",
+					     "ip6tables-legacy-restore" };
 
-		if (!start(&legacy))
-			return;
-		check_packets();
-		kg_ownnet_close(&net);
-	}
+	if (!start(&legacy))
+		return;
+	check_packets();
+	kg_ownnet_close(&net);
+}
 END_TEST
 
 START_TEST(lets_only_loopback_through_where_ipv6_is_off)
-	{
-		static const struct setup off = { &without_ipv6,
-						  "iptables-restore",
-						  "ip6tables-restore" };
+{
+	static const struct setup off = { &without_ipv6, "iptables-restore",
+					  "ip6tables-restore" };
 
-		if (!start(&off))
-			return;
-		expect_both("198.51.100.7", 80, true);
-		expect_both("2001:db8::7", 80, false);
-		expect_both("fd00::3", 53, false);
-		ck_assert_int_eq(kg_ownnet_saw(&net, "2001:db8::7"), 0);
-		kg_ownnet_close(&net);
-	}
+	if (!start(&off))
+		return;
+	expect_both("198.51.100.7", 80, true);
+	expect_both("2001:db8::7", 80, false);
+	expect_both("fd00::3", 53, false);
+	ck_assert_int_eq(kg_ownnet_saw(&net, "2001:db8::7"), 0);
+	kg_ownnet_close(&net);
+}
 END_TEST
 
 /* A resolver's stand-in on loopback, and a question to the guest's server. */
@@ -556,81 +547,73 @@ static void expect_redirect(unsigned port, bool works)
 }
 
 START_TEST(redirects_the_boxs_dns_to_the_resolver)
-	{
-		if (!start(&plain))
-			return;
-		expect_redirect(KG_DNS_PORT, true);
-		expect_redirect(5353, false);
-		ck_assert_int_eq(kg_ownnet_saw(&net, KG_GUEST_DNS4), 0);
-		kg_ownnet_close(&net);
-	}
+{
+	if (!start(&plain))
+		return;
+	expect_redirect(KG_DNS_PORT, true);
+	expect_redirect(5353, false);
+	ck_assert_int_eq(kg_ownnet_saw(&net, KG_GUEST_DNS4), 0);
+	kg_ownnet_close(&net);
+}
 END_TEST
 
 START_TEST(redirects_to_another_port_when_told)
-	{
-		static const struct setup setup = { &other_dns,
-						    "iptables-restore",
-						    "ip6tables-restore" };
+{
+	static const struct setup setup = { &other_dns, "iptables-restore",
+					    "ip6tables-restore" };
 
-		if (!start(&setup))
-			return;
-		expect_redirect(5353, true);
-		expect_redirect(KG_DNS_PORT, false);
-		kg_ownnet_close(&net);
-	}
+	if (!start(&setup))
+		return;
+	expect_redirect(5353, true);
+	expect_redirect(KG_DNS_PORT, false);
+	kg_ownnet_close(&net);
+}
 END_TEST
 
 START_TEST(lets_out_marked_queries_alone)
-	{
-		static const struct {
-			struct kg_probe probe;
-			bool answers;
-		} cases[] = {
-			{ { SOCK_DGRAM, KG_GUEST_DNS4, 53, NULL, KG_DNS_MARK },
-			  true },
-			{ { SOCK_STREAM, KG_GUEST_DNS4, 53, NULL, KG_DNS_MARK },
-			  true },
-			{ { SOCK_DGRAM, KG_GUEST_DNS4, 53, NULL, 0x1 }, false },
-			{ { SOCK_DGRAM, KG_GUEST_DNS4, 53, NULL, 0 }, false },
-			{ { SOCK_DGRAM, KG_GUEST_DNS4, 80, NULL, KG_DNS_MARK },
-			  false },
-			{ { SOCK_DGRAM, KG_GUEST_DNS4, 853, NULL, KG_DNS_MARK },
-			  false },
-			{ { SOCK_DGRAM, KG_GUEST_GATEWAY4, 53, NULL,
-			    KG_DNS_MARK },
-			  false },
-			{ { SOCK_DGRAM, "198.51.100.7", 53, NULL, KG_DNS_MARK },
-			  false },
-			{ { SOCK_DGRAM, KG_GUEST_DNS6, 53, NULL, KG_DNS_MARK },
-			  false },
-		};
-		size_t i;
+{
+	static const struct {
+		struct kg_probe probe;
+		bool answers;
+	} cases[] = {
+		{ { SOCK_DGRAM, KG_GUEST_DNS4, 53, NULL, KG_DNS_MARK }, true },
+		{ { SOCK_STREAM, KG_GUEST_DNS4, 53, NULL, KG_DNS_MARK }, true },
+		{ { SOCK_DGRAM, KG_GUEST_DNS4, 53, NULL, 0x1 }, false },
+		{ { SOCK_DGRAM, KG_GUEST_DNS4, 53, NULL, 0 }, false },
+		{ { SOCK_DGRAM, KG_GUEST_DNS4, 80, NULL, KG_DNS_MARK }, false },
+		{ { SOCK_DGRAM, KG_GUEST_DNS4, 853, NULL, KG_DNS_MARK },
+		  false },
+		{ { SOCK_DGRAM, KG_GUEST_GATEWAY4, 53, NULL, KG_DNS_MARK },
+		  false },
+		{ { SOCK_DGRAM, "198.51.100.7", 53, NULL, KG_DNS_MARK },
+		  false },
+		{ { SOCK_DGRAM, KG_GUEST_DNS6, 53, NULL, KG_DNS_MARK }, false },
+	};
+	size_t i;
 
-		if (!start(&plain))
-			return;
-		for (i = 0; i < KG_ARRAY_LEN(cases); i++)
-			expect(&cases[i].probe, cases[i].answers);
-		kg_ownnet_close(&net);
-	}
+	if (!start(&plain))
+		return;
+	for (i = 0; i < KG_ARRAY_LEN(cases); i++)
+		expect(&cases[i].probe, cases[i].answers);
+	kg_ownnet_close(&net);
+}
 END_TEST
 
 START_TEST(lets_out_another_mark_when_told)
-	{
-		static const struct setup setup = { &other_dns,
-						    "iptables-restore",
-						    "ip6tables-restore" };
-		static const struct kg_probe one = { SOCK_DGRAM, KG_GUEST_DNS4,
-						     53, NULL, 0x1 };
-		static const struct kg_probe usual_mark = { SOCK_DGRAM,
-							    KG_GUEST_DNS4, 53,
-							    NULL, KG_DNS_MARK };
+{
+	static const struct setup setup = { &other_dns, "iptables-restore",
+					    "ip6tables-restore" };
+	static const struct kg_probe one = { SOCK_DGRAM, KG_GUEST_DNS4, 53,
+					     NULL, 0x1 };
+	static const struct kg_probe usual_mark = { SOCK_DGRAM, KG_GUEST_DNS4,
+						    53, NULL, KG_DNS_MARK };
 
-		if (!start(&setup))
-			return;
-		expect(&one, true);
-		expect(&usual_mark, false);
-		kg_ownnet_close(&net);
-	}
+	if (!start(&setup))
+		return;
+	expect(&one, true);
+	expect(&usual_mark, false);
+	kg_ownnet_close(&net);
+}
 END_TEST
 
 /* Sends from one port, first as the resolver, then as anybody. */
@@ -663,46 +646,45 @@ static int reuse_port(const void *arg)
 }
 
 START_TEST(gives_nobody_the_resolvers_open_flow)
-	{
-		if (!start(&plain))
-			return;
-		ck_assert_int_eq(kg_ownnet_in_box(&net, reuse_port, NULL), 1);
-		ck_assert_int_eq(kg_ownnet_saw(&net, KG_GUEST_DNS4), 1);
-		kg_ownnet_close(&net);
-	}
+{
+	if (!start(&plain))
+		return;
+	ck_assert_int_eq(kg_ownnet_in_box(&net, reuse_port, NULL), 1);
+	ck_assert_int_eq(kg_ownnet_saw(&net, KG_GUEST_DNS4), 1);
+	kg_ownnet_close(&net);
+}
 END_TEST
 
 /* slirp4netns would take them to the host's loopback. */
 START_TEST(keeps_loopback_addresses_off_the_link)
-	{
-		static const struct kg_probe cases[] = {
-			{ SOCK_STREAM, "127.0.0.1", 80, "tap0", 0 },
-			{ SOCK_DGRAM, "127.0.0.1", 80, "tap0", 0 },
-			{ SOCK_DGRAM, "127.0.0.53", 53, "tap0", 0 },
-			{ SOCK_DGRAM, "127.0.0.1", KG_DNS_PORT, "tap0", 0 },
-			{ SOCK_DGRAM, KG_GUEST_DNS4, 53, "tap0", 0 },
-			{ SOCK_DGRAM, "::1", 80, "tap0", 0 },
-			{ SOCK_DGRAM, KG_GUEST_DNS6, 53, "tap0", 0 },
-		};
-		static const char *const addresses[] = { "127.0.0.1",
-							 "127.0.0.53", "::1" };
-		size_t i, a;
+{
+	static const struct kg_probe cases[] = {
+		{ SOCK_STREAM, "127.0.0.1", 80, "tap0", 0 },
+		{ SOCK_DGRAM, "127.0.0.1", 80, "tap0", 0 },
+		{ SOCK_DGRAM, "127.0.0.53", 53, "tap0", 0 },
+		{ SOCK_DGRAM, "127.0.0.1", KG_DNS_PORT, "tap0", 0 },
+		{ SOCK_DGRAM, KG_GUEST_DNS4, 53, "tap0", 0 },
+		{ SOCK_DGRAM, "::1", 80, "tap0", 0 },
+		{ SOCK_DGRAM, KG_GUEST_DNS6, 53, "tap0", 0 },
+	};
+	static const char *const addresses[] = { "127.0.0.1", "127.0.0.53",
+						 "::1" };
+	size_t i, a;
 
-		if (!start(&plain))
-			return;
-		for (a = 0; a < KG_ARRAY_LEN(addresses); a++) {
-			for (i = 0; i < KG_ARRAY_LEN(cases); i++)
-				ck_assert_int_ne(
-					kg_ownnet_probe(&net, &cases[i]), 0);
-			/* What arrives after them shows that they would have
-			 * been seen.
-			 */
-			expect_both("198.51.100.7", 80, true);
-			expect_both("2001:db8::7", 80, true);
-			ck_assert_int_eq(kg_ownnet_saw(&net, addresses[a]), 0);
-		}
-		kg_ownnet_close(&net);
+	if (!start(&plain))
+		return;
+	for (a = 0; a < KG_ARRAY_LEN(addresses); a++) {
+		for (i = 0; i < KG_ARRAY_LEN(cases); i++)
+			ck_assert_int_ne(kg_ownnet_probe(&net, &cases[i]), 0);
+		/* What arrives after them shows that they would have
+		 * been seen.
+		 */
+		expect_both("198.51.100.7", 80, true);
+		expect_both("2001:db8::7", 80, true);
+		ck_assert_int_eq(kg_ownnet_saw(&net, addresses[a]), 0);
 	}
+	kg_ownnet_close(&net);
+}
 END_TEST
 
 /* A flow on loopback is known to conntrack; the socket moves to the link. */
@@ -728,14 +710,14 @@ static int rebind(const void *arg)
 }
 
 START_TEST(keeps_an_open_flow_of_loopback_off_the_link)
-	{
-		if (!start(&plain))
-			return;
-		ck_assert_int_le(kg_ownnet_in_box(&net, rebind, NULL), 1);
-		expect_both("198.51.100.7", 80, true);
-		ck_assert_int_eq(kg_ownnet_saw(&net, "127.0.0.1"), 0);
-		kg_ownnet_close(&net);
-	}
+{
+	if (!start(&plain))
+		return;
+	ck_assert_int_le(kg_ownnet_in_box(&net, rebind, NULL), 1);
+	expect_both("198.51.100.7", 80, true);
+	ck_assert_int_eq(kg_ownnet_saw(&net, "127.0.0.1"), 0);
+	kg_ownnet_close(&net);
+}
 END_TEST
 
 /* As kgate's own programs are started: also where this isn't root. */
@@ -798,206 +780,198 @@ static int apply(const char *text4, int timeout_ms,
 }
 
 START_TEST(fails_in_the_programs_own_words)
-	{
-		static const struct {
-			const char *body;
-			const char *words;
-		} cases[] = {
-			{ "printf 'no\\033such\\ntable\\n' >&2; exit 3",
-			  "failed (exit status 3): no?such table" },
-			{ "kill -9 $$", "failed (signal 9)" },
-			{ "exit 1", "failed (exit status 1)" },
-		};
-		struct kg_firewall_run *run = NULL;
-		size_t i;
+{
+	static const struct {
+		const char *body;
+		const char *words;
+	} cases[] = {
+		{ "printf 'no\\033such\\ntable\\n' >&2; exit 3",
+		  "failed (exit status 3): no?such table" },
+		{ "kill -9 $$", "failed (signal 9)" },
+		{ "exit 1", "failed (exit status 1)" },
+	};
+	struct kg_firewall_run *run = NULL;
+	size_t i;
 
-		if (kg_ownnet_lacks("ip6tables-restore"))
-			return;
-		kg_ownnet_enter();
-		for (i = 0; i < KG_ARRAY_LEN(cases); i++) {
-			write_script(cases[i].body);
-			ck_assert_int_eq(apply("COMMIT\n", APPLY_MS, &run), -1);
-			ck_assert_int_eq(err.code, KG_E_NETNS);
-			ck_assert_ptr_nonnull(strstr(err.msg, script_path));
-			ck_assert_msg(strstr(err.msg, cases[i].words), "%s",
-				      err.msg);
-			ck_assert_ptr_null(run);
-		}
+	if (kg_ownnet_lacks("ip6tables-restore"))
+		return;
+	kg_ownnet_enter();
+	for (i = 0; i < KG_ARRAY_LEN(cases); i++) {
+		write_script(cases[i].body);
+		ck_assert_int_eq(apply("COMMIT\n", APPLY_MS, &run), -1);
+		ck_assert_int_eq(err.code, KG_E_NETNS);
+		ck_assert_ptr_nonnull(strstr(err.msg, script_path));
+		ck_assert_msg(strstr(err.msg, cases[i].words), "%s", err.msg);
+		ck_assert_ptr_null(run);
 	}
+}
 END_TEST
 
 START_TEST(fails_when_a_program_stops_halfway)
-	{
-		struct kg_firewall_run *run = NULL;
+{
+	struct kg_firewall_run *run = NULL;
 
-		if (kg_ownnet_lacks("iptables-restore") ||
-		    kg_ownnet_lacks("ip6tables-restore"))
-			return;
-		kg_ownnet_enter();
-		write_script("exec iptables-restore");
-		ck_assert_int_eq(
-			apply("*mangle\nCOMMIT\n*nat\nCOMMIT\n"
-			      "*filter\n-A OUTPUT -j NOWHERE\nCOMMIT\n",
-			      APPLY_MS, &run),
-			-1);
-		ck_assert_int_eq(err.code, KG_E_NETNS);
-		ck_assert_msg(strstr(err.msg, "NOWHERE"), "%s", err.msg);
-	}
+	if (kg_ownnet_lacks("iptables-restore") ||
+	    kg_ownnet_lacks("ip6tables-restore"))
+		return;
+	kg_ownnet_enter();
+	write_script("exec iptables-restore");
+	ck_assert_int_eq(apply("*mangle\nCOMMIT\n*nat\nCOMMIT\n"
+			       "*filter\n-A OUTPUT -j NOWHERE\nCOMMIT\n",
+			       APPLY_MS, &run),
+			 -1);
+	ck_assert_int_eq(err.code, KG_E_NETNS);
+	ck_assert_msg(strstr(err.msg, "NOWHERE"), "%s", err.msg);
+}
 END_TEST
 
 START_TEST(fails_when_a_program_hangs)
-	{
-		struct kg_firewall_run *run = NULL;
+{
+	struct kg_firewall_run *run = NULL;
 
-		if (kg_ownnet_lacks("ip6tables-restore"))
-			return;
-		kg_ownnet_enter();
-		write_script("exec tail -f /dev/null");
-		ck_assert_int_eq(apply("COMMIT\n", 200, &run), -1);
-		ck_assert_int_eq(err.code, KG_E_TIMEOUT);
-		ck_assert_ptr_nonnull(strstr(err.msg, "iptables-restore"));
-	}
+	if (kg_ownnet_lacks("ip6tables-restore"))
+		return;
+	kg_ownnet_enter();
+	write_script("exec tail -f /dev/null");
+	ck_assert_int_eq(apply("COMMIT\n", 200, &run), -1);
+	ck_assert_int_eq(err.code, KG_E_TIMEOUT);
+	ck_assert_ptr_nonnull(strstr(err.msg, "iptables-restore"));
+}
 END_TEST
 
 START_TEST(fails_when_a_program_isnt_there)
-	{
-		struct kg_firewall_run *run = NULL;
+{
+	struct kg_firewall_run *run = NULL;
 
-		if (kg_ownnet_lacks("ip6tables-restore"))
-			return;
-		kg_ownnet_enter();
-		ck_assert_int_eq(apply("COMMIT\n", APPLY_MS, &run), -1);
-		ck_assert_ptr_nonnull(strstr(err.msg, script_path));
-	}
+	if (kg_ownnet_lacks("ip6tables-restore"))
+		return;
+	kg_ownnet_enter();
+	ck_assert_int_eq(apply("COMMIT\n", APPLY_MS, &run), -1);
+	ck_assert_ptr_nonnull(strstr(err.msg, script_path));
+}
 END_TEST
 
 START_TEST(notices_a_failure_after_the_commit)
-	{
-		struct kg_firewall_run *run = NULL;
-		char fifo[300], body[700];
-		int fd, rc;
+{
+	struct kg_firewall_run *run = NULL;
+	char fifo[300], body[700];
+	int fd, rc;
 
-		if (kg_ownnet_lacks("iptables-restore") ||
-		    kg_ownnet_lacks("ip6tables-restore"))
-			return;
-		kg_ownnet_enter();
-		(void)snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
-		ck_assert_int_eq(mkfifo(fifo, 0600), 0);
-		(void)snprintf(body, sizeof(body),
-			       "iptables-restore; read x <%s; exit 5", fifo);
-		write_script(body);
-		ck_assert_msg(apply("*nat\n-A OUTPUT -j ACCEPT\nCOMMIT\n",
-				    APPLY_MS, &run) == 0,
-			      "%s", err.msg);
-		ck_assert_int_ge(kg_firewall_run_fd(run), 0);
+	if (kg_ownnet_lacks("iptables-restore") ||
+	    kg_ownnet_lacks("ip6tables-restore"))
+		return;
+	kg_ownnet_enter();
+	(void)snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
+	ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+	(void)snprintf(body, sizeof(body),
+		       "iptables-restore; read x <%s; exit 5", fifo);
+	write_script(body);
+	ck_assert_msg(apply("*nat\n-A OUTPUT -j ACCEPT\nCOMMIT\n", APPLY_MS,
+			    &run) == 0,
+		      "%s", err.msg);
+	ck_assert_int_ge(kg_firewall_run_fd(run), 0);
 
-		fd = open(fifo, O_WRONLY | O_CLOEXEC);
-		close(fd);
-		while ((rc = kg_firewall_run_check(run, &err)) == 0)
-			ck_assert(
-				kg_fd_wait(kg_firewall_run_fd(run), APPLY_MS));
-		ck_assert_int_eq(rc, -1);
-		ck_assert_int_eq(err.code, KG_E_NETNS);
-		ck_assert_ptr_nonnull(strstr(err.msg, "exit status 5"));
-		kg_firewall_run_free(run);
-	}
+	fd = open(fifo, O_WRONLY | O_CLOEXEC);
+	close(fd);
+	while ((rc = kg_firewall_run_check(run, &err)) == 0)
+		ck_assert(kg_fd_wait(kg_firewall_run_fd(run), APPLY_MS));
+	ck_assert_int_eq(rc, -1);
+	ck_assert_int_eq(err.code, KG_E_NETNS);
+	ck_assert_ptr_nonnull(strstr(err.msg, "exit status 5"));
+	kg_firewall_run_free(run);
+}
 END_TEST
 
 /* What stands for a policy of DROP, in both flavours. */
 START_TEST(ends_each_chain_in_a_rule_that_lets_nothing_pass)
-	{
-		static const char *const chains[] = { "-A INPUT -j DROP",
-						      "-A FORWARD -j DROP",
-						      "-A OUTPUT -j REFUSED" };
-		static const struct setup setups[] = {
-			{ &usual, "iptables-nft", "ip6tables-nft" },
-			{ &usual, "iptables-legacy", "ip6tables-legacy" },
-		};
-		size_t i, c, f;
+{
+	static const char *const chains[] = { "-A INPUT -j DROP",
+					      "-A FORWARD -j DROP",
+					      "-A OUTPUT -j REFUSED" };
+	static const struct setup setups[] = {
+		{ &usual, "iptables-nft", "ip6tables-nft" },
+		{ &usual, "iptables-legacy", "ip6tables-legacy" },
+	};
+	size_t i, c, f;
 
-		for (i = 0; i < KG_ARRAY_LEN(setups); i++) {
-			const char *programs[2] = { setups[i].program4,
-						    setups[i].program6 };
-			char name[2][64], command[128];
+	for (i = 0; i < KG_ARRAY_LEN(setups); i++) {
+		const char *programs[2] = { setups[i].program4,
+					    setups[i].program6 };
+		char name[2][64], command[128];
 
-			for (f = 0; f < 2; f++)
-				(void)snprintf(name[f], sizeof(name[f]),
-					       "%s-restore", programs[f]);
-			if (kg_ownnet_lacks(name[0]) ||
-			    kg_ownnet_lacks(name[1]))
-				continue;
-			kg_ownnet_enter();
-			load(&(struct setup){ &usual, name[0], name[1] });
-			for (f = 0; f < 2; f++)
-				for (c = 0; c < KG_ARRAY_LEN(chains); c++) {
-					(void)snprintf(command, sizeof(command),
-						       "%s-save -t filter",
-						       programs[f]);
-					ck_assert_msg(shows(command, chains[c]),
-						      "%s: %s", command,
-						      chains[c]);
-				}
-		}
+		for (f = 0; f < 2; f++)
+			(void)snprintf(name[f], sizeof(name[f]), "%s-restore",
+				       programs[f]);
+		if (kg_ownnet_lacks(name[0]) || kg_ownnet_lacks(name[1]))
+			continue;
+		kg_ownnet_enter();
+		load(&(struct setup){ &usual, name[0], name[1] });
+		for (f = 0; f < 2; f++)
+			for (c = 0; c < KG_ARRAY_LEN(chains); c++) {
+				(void)snprintf(command, sizeof(command),
+					       "%s-save -t filter",
+					       programs[f]);
+				ck_assert_msg(shows(command, chains[c]),
+					      "%s: %s", command, chains[c]);
+			}
 	}
+}
 END_TEST
 
 START_TEST(gives_programs_a_clean_environment)
-	{
-		static const char want[] = "PATH=" KG_SAFE_PATH "\0LC_ALL=C\0"
-					   "XTABLES_LOCKFILE=/proc/self/fd/";
-		struct kg_firewall_run *run = NULL;
-		char body[700], path[300], *text = NULL;
-		kg_auto_close int fd = -1;
-		size_t len;
+{
+	static const char want[] = "PATH=" KG_SAFE_PATH "\0LC_ALL=C\0"
+				   "XTABLES_LOCKFILE=/proc/self/fd/";
+	struct kg_firewall_run *run = NULL;
+	char body[700], path[300], *text = NULL;
+	kg_auto_close int fd = -1;
+	size_t len;
 
-		if (kg_ownnet_lacks("ip6tables-restore"))
-			return;
-		kg_ownnet_enter();
-		setenv("LD_PRELOAD", "", 1);
-		setenv("BASH_ENV", "/nowhere", 1);
-		(void)snprintf(path, sizeof(path), "%s/environ", dir);
-		(void)snprintf(body, sizeof(body),
-			       "cat /proc/$$/environ >%s; "
-			       "echo x >>$XTABLES_LOCKFILE; exit $?",
-			       path);
-		write_script(body);
-		ck_assert_msg(apply("COMMIT\n", APPLY_MS, &run) == 0, "%s",
-			      err.msg);
-		kg_firewall_run_free(run);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		ck_assert_int_eq(kg_fd_read_all(fd, 4096, &text, &len, &err),
-				 0);
-		ck_assert_uint_gt(len, sizeof(want));
-		ck_assert_uint_lt(len, sizeof(want) + 5);
-		ck_assert_int_eq(memcmp(text, want, sizeof(want) - 1), 0);
-		free(text);
-	}
+	if (kg_ownnet_lacks("ip6tables-restore"))
+		return;
+	kg_ownnet_enter();
+	setenv("LD_PRELOAD", "", 1);
+	setenv("BASH_ENV", "/nowhere", 1);
+	(void)snprintf(path, sizeof(path), "%s/environ", dir);
+	(void)snprintf(body, sizeof(body),
+		       "cat /proc/$$/environ >%s; "
+		       "echo x >>$XTABLES_LOCKFILE; exit $?",
+		       path);
+	write_script(body);
+	ck_assert_msg(apply("COMMIT\n", APPLY_MS, &run) == 0, "%s", err.msg);
+	kg_firewall_run_free(run);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_eq(kg_fd_read_all(fd, 4096, &text, &len, &err), 0);
+	ck_assert_uint_gt(len, sizeof(want));
+	ck_assert_uint_lt(len, sizeof(want) + 5);
+	ck_assert_int_eq(memcmp(text, want, sizeof(want) - 1), 0);
+	free(text);
+}
 END_TEST
 
 /* Otherwise READY would come too late, or, which is worse, too early. */
 START_TEST(hears_one_commit_for_each_table)
-	{
-		struct kg_commit *commit = NULL;
-		char *text4, *text6;
+{
+	struct kg_commit *commit = NULL;
+	char *text4, *text6;
 
-		if (kg_ownnet_lacks("iptables-nft-restore") ||
-		    kg_ownnet_lacks("ip6tables-nft-restore"))
-			return;
-		kg_ownnet_enter();
-		text4 = build(AF_INET, &usual);
-		text6 = build(AF_INET6, &usual);
-		ck_assert_int_eq(kg_commit_open(&commit, &err), 0);
-		ck_assert_int_eq(
-			load(&(struct setup){ &usual, "iptables-nft-restore",
-					      "ip6tables-nft-restore" }),
-			0);
-		ck_assert_uint_eq(kg_commit_count(commit),
-				  kg_firewall_count_tables(text4) +
-					  kg_firewall_count_tables(text6));
-		kg_commit_close(commit);
-		free(text4);
-		free(text6);
-	}
+	if (kg_ownnet_lacks("iptables-nft-restore") ||
+	    kg_ownnet_lacks("ip6tables-nft-restore"))
+		return;
+	kg_ownnet_enter();
+	text4 = build(AF_INET, &usual);
+	text6 = build(AF_INET6, &usual);
+	ck_assert_int_eq(kg_commit_open(&commit, &err), 0);
+	ck_assert_int_eq(load(&(struct setup){ &usual, "iptables-nft-restore",
+					       "ip6tables-nft-restore" }),
+			 0);
+	ck_assert_uint_eq(kg_commit_count(commit),
+			  kg_firewall_count_tables(text4) +
+				  kg_firewall_count_tables(text6));
+	kg_commit_close(commit);
+	free(text4);
+	free(text6);
+}
 END_TEST
 
 static TCase *new_case(Suite *s, const char *name)

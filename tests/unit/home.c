@@ -61,122 +61,116 @@ static void expect_box_and_config(const char *dir)
 }
 
 START_TEST(takes_the_environments_home)
-	{
-		ck_assert_int_eq(
-			kg_home_build(env, passwd, getuid(), &home, &err), 0);
-		ck_assert_str_eq(home.env_dir, env);
-		ck_assert_str_eq(home.passwd_dir, passwd);
-		ck_assert(home.hides_env && home.hides_passwd);
-		ck_assert_uint_eq(home.uid, getuid());
-		expect_box_and_config(env);
-	}
+{
+	ck_assert_int_eq(kg_home_build(env, passwd, getuid(), &home, &err), 0);
+	ck_assert_str_eq(home.env_dir, env);
+	ck_assert_str_eq(home.passwd_dir, passwd);
+	ck_assert(home.hides_env && home.hides_passwd);
+	ck_assert_uint_eq(home.uid, getuid());
+	expect_box_and_config(env);
+}
 END_TEST
 
 START_TEST(falls_back_on_the_password_databases)
-	{
-		static const char *const useless[] = {
-			NULL, "",    ".",   "env",	  "/",
-			"//", "/./", "/no", "/etc/passwd"
-		};
-		size_t i;
+{
+	static const char *const useless[] = { NULL,  "",    ".",
+					       "env", "/",   "//",
+					       "/./", "/no", "/etc/passwd" };
+	size_t i;
 
-		ck_assert_int_eq(chdir(base), 0);
-		for (i = 0; i < KG_ARRAY_LEN(useless); i++) {
-			ck_assert_int_eq(kg_home_build(useless[i], passwd,
-						       getuid(), &home, &err),
-					 0);
-			ck_assert_ptr_null(home.env_dir);
-			ck_assert(!home.hides_env && home.hides_passwd);
-			expect_box_and_config(passwd);
-			kg_home_done(&home);
-		}
+	ck_assert_int_eq(chdir(base), 0);
+	for (i = 0; i < KG_ARRAY_LEN(useless); i++) {
+		ck_assert_int_eq(kg_home_build(useless[i], passwd, getuid(),
+					       &home, &err),
+				 0);
+		ck_assert_ptr_null(home.env_dir);
+		ck_assert(!home.hides_env && home.hides_passwd);
+		expect_box_and_config(passwd);
+		kg_home_done(&home);
 	}
+}
 END_TEST
 
 /* It is still somebody's home, and stays out of the box. */
 START_TEST(does_not_settle_in_somebody_elses_home)
-	{
-		ck_assert_int_eq(
-			kg_home_build(env, passwd, getuid() + 1, &home, &err),
-			0);
-		ck_assert_str_eq(home.env_dir, env);
-		ck_assert(home.hides_env && home.hides_passwd);
-		expect_box_and_config(passwd);
-	}
+{
+	ck_assert_int_eq(kg_home_build(env, passwd, getuid() + 1, &home, &err),
+			 0);
+	ck_assert_str_eq(home.env_dir, env);
+	ck_assert(home.hides_env && home.hides_passwd);
+	expect_box_and_config(passwd);
+}
 END_TEST
 
 START_TEST(knows_a_home_by_its_real_path)
-	{
-		char link[PATH_MAX];
+{
+	char link[PATH_MAX];
 
-		sub_path(link, "link");
-		ck_assert_int_eq(symlink("env", link), 0);
-		ck_assert_int_eq(
-			kg_home_build(link, passwd, getuid(), &home, &err), 0);
-		ck_assert_int_eq(unlink(link), 0);
-		ck_assert_str_eq(home.env_dir, env);
-		expect_box_and_config(env);
-	}
+	sub_path(link, "link");
+	ck_assert_int_eq(symlink("env", link), 0);
+	ck_assert_int_eq(kg_home_build(link, passwd, getuid(), &home, &err), 0);
+	ck_assert_int_eq(unlink(link), 0);
+	ck_assert_str_eq(home.env_dir, env);
+	expect_box_and_config(env);
+}
 END_TEST
 
 START_TEST(never_hides_a_system_directory)
-	{
-		static const char *const dirs[] = {
-			"/usr",	      "/usr/sbin", "/bin", "/etc",
-			"/dev",	      "/proc",	   "/lib", "/sys",
-			"/usr/share", "/sbin",	   "/run"
-		};
-		struct stat st;
-		size_t i;
+{
+	static const char *const dirs[] = { "/usr",  "/usr/sbin", "/bin",
+					    "/etc",  "/dev",	  "/proc",
+					    "/lib",  "/sys",	  "/usr/share",
+					    "/sbin", "/run" };
+	struct stat st;
+	size_t i;
 
-		for (i = 0; i < KG_ARRAY_LEN(dirs); i++) {
-			ck_assert_int_eq(stat(dirs[i], &st), 0);
-			/* As its owner, so that the directory itself decides.
-			 */
-			ck_assert_int_eq(kg_home_build(dirs[i], dirs[i],
-						       st.st_uid, &home, &err),
-					 0);
-			ck_assert(!home.hides_env && !home.hides_passwd);
-			ck_assert_str_eq(home.box_dir, KG_HOME_SPARE_DIR);
-			ck_assert_ptr_nonnull(home.config_dir);
-			kg_home_done(&home);
-		}
+	for (i = 0; i < KG_ARRAY_LEN(dirs); i++) {
+		ck_assert_int_eq(stat(dirs[i], &st), 0);
+		/* As its owner, so that the directory itself decides.
+		 */
+		ck_assert_int_eq(
+			kg_home_build(dirs[i], dirs[i], st.st_uid, &home, &err),
+			0);
+		ck_assert(!home.hides_env && !home.hides_passwd);
+		ck_assert_str_eq(home.box_dir, KG_HOME_SPARE_DIR);
+		ck_assert_ptr_nonnull(home.config_dir);
+		kg_home_done(&home);
 	}
+}
 END_TEST
 
 START_TEST(gets_by_without_any_home)
-	{
-		ck_assert_int_eq(
-			kg_home_build(NULL, "/", getuid(), &home, &err), 0);
-		ck_assert_ptr_null(home.passwd_dir);
-		ck_assert_ptr_null(home.config_dir);
-		ck_assert(!home.hides_env && !home.hides_passwd);
-		ck_assert_str_eq(home.box_dir, KG_HOME_SPARE_DIR);
-	}
+{
+	ck_assert_int_eq(kg_home_build(NULL, "/", getuid(), &home, &err), 0);
+	ck_assert_ptr_null(home.passwd_dir);
+	ck_assert_ptr_null(home.config_dir);
+	ck_assert(!home.hides_env && !home.hides_passwd);
+	ck_assert_str_eq(home.box_dir, KG_HOME_SPARE_DIR);
+}
 END_TEST
 
 START_TEST(loads_what_the_password_database_says)
-	{
-		const struct passwd *pw = getpwuid(getuid());
-		char real[PATH_MAX];
+{
+	const struct passwd *pw = getpwuid(getuid());
+	char real[PATH_MAX];
 
-		ck_assert_int_eq(unsetenv("HOME"), 0);
-		ck_assert_int_eq(kg_home_load(&home, &err), 0);
-		ck_assert_ptr_null(home.env_dir);
-		if (pw && realpath(pw->pw_dir, real) && strcmp(real, "/") != 0)
-			ck_assert_str_eq(home.passwd_dir, real);
-		else
-			ck_assert_ptr_null(home.passwd_dir);
-	}
+	ck_assert_int_eq(unsetenv("HOME"), 0);
+	ck_assert_int_eq(kg_home_load(&home, &err), 0);
+	ck_assert_ptr_null(home.env_dir);
+	if (pw && realpath(pw->pw_dir, real) && strcmp(real, "/") != 0)
+		ck_assert_str_eq(home.passwd_dir, real);
+	else
+		ck_assert_ptr_null(home.passwd_dir);
+}
 END_TEST
 
 START_TEST(loads_what_the_environment_says)
-	{
-		ck_assert_int_eq(setenv("HOME", env, 1), 0);
-		ck_assert_int_eq(kg_home_load(&home, &err), 0);
-		ck_assert_str_eq(home.env_dir, env);
-		expect_box_and_config(env);
-	}
+{
+	ck_assert_int_eq(setenv("HOME", env, 1), 0);
+	ck_assert_int_eq(kg_home_load(&home, &err), 0);
+	ck_assert_str_eq(home.env_dir, env);
+	expect_box_and_config(env);
+}
 END_TEST
 
 Suite *kg_suite(void)

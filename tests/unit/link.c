@@ -53,60 +53,57 @@ static const char *const whole[] = {
 };
 
 START_TEST(finds_a_guest_that_stands_already)
-	{
-		int index = 0;
+{
+	int index = 0;
 
-		if (kg_ownnet_lacks("ip"))
-			return;
-		run_all(whole, KG_ARRAY_LEN(whole));
-		ck_assert_msg(kg_link_wait_guest(link_, 2000, &index, &err) ==
-				      0,
-			      "%s", err.msg);
-		ck_assert_int_eq(index, (int)if_nametoindex("tap0"));
-	}
+	if (kg_ownnet_lacks("ip"))
+		return;
+	run_all(whole, KG_ARRAY_LEN(whole));
+	ck_assert_msg(kg_link_wait_guest(link_, 2000, &index, &err) == 0, "%s",
+		      err.msg);
+	ck_assert_int_eq(index, (int)if_nametoindex("tap0"));
+}
 END_TEST
 
 /* Each line of a table: what is there is nearly, but not quite, the guest. */
 START_TEST(isnt_content_with_less)
-	{
-		static const char *const less[][4] = {
-			{ NULL },
-			{ "link add tap0 type veth peer name wire",
-			  "link set tap0 up" },
-			{ "link add tap0 type veth peer name wire",
-			  "link set tap0 up",
-			  "addr add 10.0.2.100/24 dev tap0" },
-			{ "link add tap0 type veth peer name wire",
-			  "link set tap0 up", "addr add 10.0.2.101/24 dev tap0",
-			  "route add default via 10.0.2.2 dev tap0" },
-			{ "link add tap1 type veth peer name wire",
-			  "link set tap1 up", "addr add 10.0.2.100/24 dev tap1",
-			  "route add default via 10.0.2.2 dev tap1" },
-			{ "link add tap0 type veth peer name wire",
-			  "link set tap0 up", "addr add 10.0.2.100/24 dev tap0",
-			  "route add 192.0.2.0/24 via 10.0.2.2 dev tap0" },
-			{ "link add tap0 type veth peer name wire",
-			  "addr add 10.0.2.100/24 dev tap0" },
-		};
-		size_t i, n;
-		int index = -1;
+{
+	static const char *const less[][4] = {
+		{ NULL },
+		{ "link add tap0 type veth peer name wire",
+		  "link set tap0 up" },
+		{ "link add tap0 type veth peer name wire", "link set tap0 up",
+		  "addr add 10.0.2.100/24 dev tap0" },
+		{ "link add tap0 type veth peer name wire", "link set tap0 up",
+		  "addr add 10.0.2.101/24 dev tap0",
+		  "route add default via 10.0.2.2 dev tap0" },
+		{ "link add tap1 type veth peer name wire", "link set tap1 up",
+		  "addr add 10.0.2.100/24 dev tap1",
+		  "route add default via 10.0.2.2 dev tap1" },
+		{ "link add tap0 type veth peer name wire", "link set tap0 up",
+		  "addr add 10.0.2.100/24 dev tap0",
+		  "route add 192.0.2.0/24 via 10.0.2.2 dev tap0" },
+		{ "link add tap0 type veth peer name wire",
+		  "addr add 10.0.2.100/24 dev tap0" },
+	};
+	size_t i, n;
+	int index = -1;
 
-		if (kg_ownnet_lacks("ip"))
-			return;
-		for (i = 0; i < KG_ARRAY_LEN(less); i++) {
-			for (n = 0; n < 4 && less[i][n]; n++)
-				kg_ownnet_ip(less[i][n]);
-			ck_assert_int_eq(
-				kg_link_wait_guest(link_, 20, &index, &err),
-				-1);
-			ck_assert_int_eq(err.code, KG_E_TIMEOUT);
-			ck_assert_int_eq(index, -1);
-			if (if_nametoindex("tap0"))
-				kg_ownnet_ip("link del tap0");
-			if (if_nametoindex("tap1"))
-				kg_ownnet_ip("link del tap1");
-		}
+	if (kg_ownnet_lacks("ip"))
+		return;
+	for (i = 0; i < KG_ARRAY_LEN(less); i++) {
+		for (n = 0; n < 4 && less[i][n]; n++)
+			kg_ownnet_ip(less[i][n]);
+		ck_assert_int_eq(kg_link_wait_guest(link_, 20, &index, &err),
+				 -1);
+		ck_assert_int_eq(err.code, KG_E_TIMEOUT);
+		ck_assert_int_eq(index, -1);
+		if (if_nametoindex("tap0"))
+			kg_ownnet_ip("link del tap0");
+		if (if_nametoindex("tap1"))
+			kg_ownnet_ip("link del tap1");
 	}
+}
 END_TEST
 
 /* So that what follows is heard by a process that waits, and isn't just seen.
@@ -129,58 +126,55 @@ static void wait_until_asleep(pid_t pid)
 }
 
 START_TEST(wakes_up_when_the_last_part_arrives)
-	{
-		uint64_t since_ns;
-		int index = 0, status = -1;
-		pid_t pid, parent = getpid();
+{
+	uint64_t since_ns;
+	int index = 0, status = -1;
+	pid_t pid, parent = getpid();
 
-		if (kg_ownnet_lacks("ip"))
-			return;
-		kg_ownnet_ip(whole[0]);
-		kg_ownnet_ip("link set tap0 addrgenmode none");
-		kg_ownnet_ip("link set wire addrgenmode none");
-		run_all(whole + 1, KG_ARRAY_LEN(whole) - 2);
-		/* Events of the link's own, which come later, are over then. */
-		ck_assert_int_eq(kg_link_wait_guest(link_, 1500, &index, &err),
-				 -1);
-		since_ns = kg_now_ns();
-		pid = fork();
-		if (pid == 0) {
-			wait_until_asleep(parent);
-			kg_ownnet_ip(whole[KG_ARRAY_LEN(whole) - 1]);
-			_exit(0);
-		}
-		ck_assert_msg(kg_link_wait_guest(link_, 10000, &index, &err) ==
-				      0,
-			      "%s", err.msg);
-		ck_assert_uint_lt(kg_now_ns() - since_ns, UINT64_C(5000000000));
-		ck_assert_int_gt(index, 0);
-		ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-		ck_assert_int_eq(status, 0);
+	if (kg_ownnet_lacks("ip"))
+		return;
+	kg_ownnet_ip(whole[0]);
+	kg_ownnet_ip("link set tap0 addrgenmode none");
+	kg_ownnet_ip("link set wire addrgenmode none");
+	run_all(whole + 1, KG_ARRAY_LEN(whole) - 2);
+	/* Events of the link's own, which come later, are over then. */
+	ck_assert_int_eq(kg_link_wait_guest(link_, 1500, &index, &err), -1);
+	since_ns = kg_now_ns();
+	pid = fork();
+	if (pid == 0) {
+		wait_until_asleep(parent);
+		kg_ownnet_ip(whole[KG_ARRAY_LEN(whole) - 1]);
+		_exit(0);
 	}
+	ck_assert_msg(kg_link_wait_guest(link_, 10000, &index, &err) == 0, "%s",
+		      err.msg);
+	ck_assert_uint_lt(kg_now_ns() - since_ns, UINT64_C(5000000000));
+	ck_assert_int_gt(index, 0);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
 END_TEST
 
 /* More changes than the socket holds: some are lost, the last one counts. */
 START_TEST(survives_more_events_than_fit)
-	{
-		FILE *f = tmpfile();
-		char words[64];
-		int i, index = 0;
+{
+	FILE *f = tmpfile();
+	char words[64];
+	int i, index = 0;
 
-		if (kg_ownnet_lacks("ip"))
-			return;
-		for (i = 0; i < 3000; i++)
-			fprintf(f, "link set lo txqueuelen %d\n", 1000 + i);
-		fflush(f);
-		(void)snprintf(words, sizeof(words), "-batch /proc/self/fd/%d",
-			       fileno(f));
-		kg_ownnet_ip(words);
-		run_all(whole, KG_ARRAY_LEN(whole));
-		ck_assert_msg(kg_link_wait_guest(link_, 2000, &index, &err) ==
-				      0,
-			      "%s", err.msg);
-		fclose(f);
-	}
+	if (kg_ownnet_lacks("ip"))
+		return;
+	for (i = 0; i < 3000; i++)
+		fprintf(f, "link set lo txqueuelen %d\n", 1000 + i);
+	fflush(f);
+	(void)snprintf(words, sizeof(words), "-batch /proc/self/fd/%d",
+		       fileno(f));
+	kg_ownnet_ip(words);
+	run_all(whole, KG_ARRAY_LEN(whole));
+	ck_assert_msg(kg_link_wait_guest(link_, 2000, &index, &err) == 0, "%s",
+		      err.msg);
+	fclose(f);
+}
 END_TEST
 
 static bool shows(const char *command, const char *word)
@@ -196,29 +190,27 @@ static bool shows(const char *command, const char *word)
 }
 
 START_TEST(gives_the_guest_its_ipv6_side)
-	{
-		uint64_t since_ns;
-		bool has = true;
-		int index = 0;
+{
+	uint64_t since_ns;
+	bool has = true;
+	int index = 0;
 
-		if (kg_ownnet_lacks("ip"))
-			return;
-		run_all(whole, KG_ARRAY_LEN(whole));
-		ck_assert_int_eq(kg_link_wait_guest(link_, 2000, &index, &err),
-				 0);
-		ck_assert_int_eq(kg_link_has_ipv6_route(&has, &err), 0);
-		ck_assert(!has);
+	if (kg_ownnet_lacks("ip"))
+		return;
+	run_all(whole, KG_ARRAY_LEN(whole));
+	ck_assert_int_eq(kg_link_wait_guest(link_, 2000, &index, &err), 0);
+	ck_assert_int_eq(kg_link_has_ipv6_route(&has, &err), 0);
+	ck_assert(!has);
 
-		since_ns = kg_now_ns();
-		ck_assert_msg(kg_link_add_ipv6(link_, index, &err) == 0, "%s",
-			      err.msg);
-		/* Duplicate address detection takes a second. */
-		ck_assert_uint_lt(kg_now_ns() - since_ns, UINT64_C(900000000));
-		ck_assert(shows("ip -6 addr show dev tap0", "fd00::100/64"));
-		ck_assert(shows("ip -6 route", "default via fd00::2 dev tap0"));
-		ck_assert_int_eq(kg_link_has_ipv6_route(&has, &err), 0);
-		ck_assert(has);
-	}
+	since_ns = kg_now_ns();
+	ck_assert_msg(kg_link_add_ipv6(link_, index, &err) == 0, "%s", err.msg);
+	/* Duplicate address detection takes a second. */
+	ck_assert_uint_lt(kg_now_ns() - since_ns, UINT64_C(900000000));
+	ck_assert(shows("ip -6 addr show dev tap0", "fd00::100/64"));
+	ck_assert(shows("ip -6 route", "default via fd00::2 dev tap0"));
+	ck_assert_int_eq(kg_link_has_ipv6_route(&has, &err), 0);
+	ck_assert(has);
+}
 END_TEST
 
 /* A packet to the address that isn't taken in yet costs a second. */
@@ -244,45 +236,44 @@ static int connect_to_self(void)
 }
 
 START_TEST(gives_the_guest_ipv6_that_works_at_once)
-	{
-		int index = 0, i;
+{
+	int index = 0, i;
 
-		if (kg_ownnet_lacks("ip"))
-			return;
-		run_all(whole, KG_ARRAY_LEN(whole));
-		ck_assert_int_eq(kg_link_wait_guest(link_, 2000, &index, &err),
-				 0);
-		for (i = 0; i < 20; i++) {
-			ck_assert_msg(kg_link_add_ipv6(link_, index, &err) == 0,
-				      "%s", err.msg);
-			ck_assert_int_eq(connect_to_self(), ECONNREFUSED);
-			kg_ownnet_ip("-6 route del default");
-			kg_ownnet_ip("-6 addr del fd00::100/64 dev tap0");
-		}
+	if (kg_ownnet_lacks("ip"))
+		return;
+	run_all(whole, KG_ARRAY_LEN(whole));
+	ck_assert_int_eq(kg_link_wait_guest(link_, 2000, &index, &err), 0);
+	for (i = 0; i < 20; i++) {
+		ck_assert_msg(kg_link_add_ipv6(link_, index, &err) == 0, "%s",
+			      err.msg);
+		ck_assert_int_eq(connect_to_self(), ECONNREFUSED);
+		kg_ownnet_ip("-6 route del default");
+		kg_ownnet_ip("-6 addr del fd00::100/64 dev tap0");
 	}
+}
 END_TEST
 
 START_TEST(takes_an_unreachable_default_for_none)
-	{
-		bool has = true;
+{
+	bool has = true;
 
-		if (kg_ownnet_lacks("ip"))
-			return;
-		kg_ownnet_ip("-6 route add unreachable default");
-		kg_ownnet_ip("link add tap0 type veth peer name wire");
-		kg_ownnet_ip("link set tap0 up");
-		kg_ownnet_ip("-6 route add 2001:db8::/32 dev tap0");
-		ck_assert_int_eq(kg_link_has_ipv6_route(&has, &err), 0);
-		ck_assert(!has);
-	}
+	if (kg_ownnet_lacks("ip"))
+		return;
+	kg_ownnet_ip("-6 route add unreachable default");
+	kg_ownnet_ip("link add tap0 type veth peer name wire");
+	kg_ownnet_ip("link set tap0 up");
+	kg_ownnet_ip("-6 route add 2001:db8::/32 dev tap0");
+	ck_assert_int_eq(kg_link_has_ipv6_route(&has, &err), 0);
+	ck_assert(!has);
+}
 END_TEST
 
 START_TEST(says_which_part_of_ipv6_failed)
-	{
-		ck_assert_int_eq(kg_link_add_ipv6(link_, 4711, &err), -1);
-		ck_assert_int_eq(err.code, KG_E_NETNS);
-		ck_assert_ptr_nonnull(strstr(err.msg, "fd00::100"));
-	}
+{
+	ck_assert_int_eq(kg_link_add_ipv6(link_, 4711, &err), -1);
+	ck_assert_int_eq(err.code, KG_E_NETNS);
+	ck_assert_ptr_nonnull(strstr(err.msg, "fd00::100"));
+}
 END_TEST
 
 Suite *kg_suite(void);

@@ -247,87 +247,84 @@ static const char *const allowed[] = {
 };
 
 START_TEST(refuses_what_no_project_is)
-	{
-		char want[KG_PLACE_RULE_BYTES];
-		size_t i;
+{
+	char want[KG_PLACE_RULE_BYTES];
+	size_t i;
 
-		for (i = 0; has_world && i < KG_ARRAY_LEN(refused); i++) {
-			(void)snprintf(want, sizeof(want),
-				       "working directory: %s",
-				       refused[i].rule);
-			expect_refused(KG_PLACE_WORKDIR, refused[i].path, want);
-		}
+	for (i = 0; has_world && i < KG_ARRAY_LEN(refused); i++) {
+		(void)snprintf(want, sizeof(want), "working directory: %s",
+			       refused[i].rule);
+		expect_refused(KG_PLACE_WORKDIR, refused[i].path, want);
 	}
+}
 END_TEST
 
 START_TEST(allows_what_a_project_can_be)
-	{
-		size_t i;
+{
+	size_t i;
 
-		for (i = 0; has_world && i < KG_ARRAY_LEN(allowed); i++)
-			expect_allowed(KG_PLACE_WORKDIR, allowed[i]);
-	}
+	for (i = 0; has_world && i < KG_ARRAY_LEN(allowed); i++)
+		expect_allowed(KG_PLACE_WORKDIR, allowed[i]);
+}
 END_TEST
 
 START_TEST(treats_directories_of_paths_and_flags_alike)
-	{
-		char want[KG_PLACE_RULE_BYTES];
-		size_t i;
+{
+	char want[KG_PLACE_RULE_BYTES];
+	size_t i;
 
-		for (i = 0; has_world && i < KG_ARRAY_LEN(refused); i++) {
-			(void)snprintf(want, sizeof(want), "--allow-path: %s",
-				       refused[i].rule);
-			expect_refused(KG_PLACE_FLAG, refused[i].path, want);
-			(void)snprintf(want, sizeof(want), "paths: %s",
-				       refused[i].rule);
-			expect_refused(KG_PLACE_PATHS, refused[i].path, want);
-		}
-		for (i = 0; has_world && i < KG_ARRAY_LEN(allowed); i++) {
-			expect_allowed(KG_PLACE_FLAG, allowed[i]);
-			expect_allowed(KG_PLACE_PATHS, allowed[i]);
-		}
+	for (i = 0; has_world && i < KG_ARRAY_LEN(refused); i++) {
+		(void)snprintf(want, sizeof(want), "--allow-path: %s",
+			       refused[i].rule);
+		expect_refused(KG_PLACE_FLAG, refused[i].path, want);
+		(void)snprintf(want, sizeof(want), "paths: %s",
+			       refused[i].rule);
+		expect_refused(KG_PLACE_PATHS, refused[i].path, want);
 	}
+	for (i = 0; has_world && i < KG_ARRAY_LEN(allowed); i++) {
+		expect_allowed(KG_PLACE_FLAG, allowed[i]);
+		expect_allowed(KG_PLACE_PATHS, allowed[i]);
+	}
+}
 END_TEST
 
 START_TEST(lets_the_flag_alone_name_a_single_file)
-	{
-		if (!has_world)
-			return;
-		make_file("/etc/hosts");
-		make_file("/run/x.sock");
-		make_file("/run/user/1000/bus");
-		make_file("/home/env/.gitconfig");
-		make_file("/home/env/.kgate/config.yaml");
+{
+	if (!has_world)
+		return;
+	make_file("/etc/hosts");
+	make_file("/run/x.sock");
+	make_file("/run/user/1000/bus");
+	make_file("/home/env/.gitconfig");
+	make_file("/home/env/.kgate/config.yaml");
 
-		expect_allowed(KG_PLACE_FLAG, "/etc/hosts");
-		expect_allowed(KG_PLACE_FLAG, "/run/x.sock");
-		expect_allowed(KG_PLACE_FLAG, "/run/user/1000/bus");
-		expect_allowed(KG_PLACE_FLAG, "/home/env/.gitconfig");
-		expect_allowed(KG_PLACE_PATHS, "/home/env/.gitconfig");
-		expect_refused(KG_PLACE_PATHS, "/etc/hosts",
-			       "paths: /etc and below");
-		expect_refused(KG_PLACE_PATHS, "/run/x.sock",
-			       "paths: /run and below");
-		expect_refused(KG_PLACE_FLAG, "/home/env/.kgate/config.yaml",
-			       "--allow-path: " CONFIG_RULE);
-		expect_refused(KG_PLACE_PATHS, "/home/env/.kgate/config.yaml",
-			       "paths: " CONFIG_RULE);
-	}
+	expect_allowed(KG_PLACE_FLAG, "/etc/hosts");
+	expect_allowed(KG_PLACE_FLAG, "/run/x.sock");
+	expect_allowed(KG_PLACE_FLAG, "/run/user/1000/bus");
+	expect_allowed(KG_PLACE_FLAG, "/home/env/.gitconfig");
+	expect_allowed(KG_PLACE_PATHS, "/home/env/.gitconfig");
+	expect_refused(KG_PLACE_PATHS, "/etc/hosts", "paths: /etc and below");
+	expect_refused(KG_PLACE_PATHS, "/run/x.sock", "paths: /run and below");
+	expect_refused(KG_PLACE_FLAG, "/home/env/.kgate/config.yaml",
+		       "--allow-path: " CONFIG_RULE);
+	expect_refused(KG_PLACE_PATHS, "/home/env/.kgate/config.yaml",
+		       "paths: " CONFIG_RULE);
+}
 END_TEST
 
 START_TEST(sees_through_symbolic_links)
-	{
-		if (!has_world)
-			return;
-		ck_assert_int_eq(symlink("/etc", "/srv/x/etc"), 0);
-		ck_assert_int_eq(symlink("/home/env", "/srv/x/home"), 0);
-		expect_refused(KG_PLACE_WORKDIR, "/srv/x/etc", NULL);
-		expect_refused(KG_PLACE_WORKDIR, "/srv/x/etc/ssl", NULL);
-		expect_refused(KG_PLACE_WORKDIR, "/srv/x/home", NULL);
-		expect_refused(KG_PLACE_WORKDIR, "/srv/x/home/..", NULL);
-		expect_refused(KG_PLACE_WORKDIR, "/srv/x/home/.kgate", NULL);
-		expect_allowed(KG_PLACE_WORKDIR, "/srv/x/home/proj");
-	}
+{
+	if (!has_world)
+		return;
+	ck_assert_int_eq(symlink("/etc", "/srv/x/etc"), 0);
+	ck_assert_int_eq(symlink("/home/env", "/srv/x/home"), 0);
+	expect_refused(KG_PLACE_WORKDIR, "/srv/x/etc", NULL);
+	expect_refused(KG_PLACE_WORKDIR, "/srv/x/etc/ssl", NULL);
+	expect_refused(KG_PLACE_WORKDIR, "/srv/x/home", NULL);
+	expect_refused(KG_PLACE_WORKDIR, "/srv/x/home/..", NULL);
+	expect_refused(KG_PLACE_WORKDIR, "/srv/x/home/.kgate", NULL);
+	expect_allowed(KG_PLACE_WORKDIR, "/srv/x/home/proj");
+}
 END_TEST
 
 static void bind(const char *from, const char *to)
@@ -337,151 +334,143 @@ static void bind(const char *from, const char *to)
 }
 
 START_TEST(sees_through_bind_mounts)
-	{
-		if (!has_world)
-			return;
-		bind("/etc", "/srv/x/etc");
-		bind("/home", "/srv/x/home");
-		bind("/home/passwd", "/srv/x/passwd");
-		bind("/usr/local", "/srv/x/local");
-		bind("/srv", "/etc/ssl");
-		expect_refused(KG_PLACE_WORKDIR, "/srv/x/etc",
-			       "working directory: /etc and below");
-		expect_refused(KG_PLACE_WORKDIR, "/srv/x/etc/ssl/certs/../..",
-			       NULL);
-		expect_refused(KG_PLACE_WORKDIR, "/srv/x/home",
-			       "working directory: " HOME_RULE);
-		expect_refused(KG_PLACE_WORKDIR, "/srv/x/home/env", NULL);
-		expect_refused(KG_PLACE_WORKDIR, "/srv/x/home/env/.kgate/sub",
-			       NULL);
-		expect_refused(KG_PLACE_WORKDIR, "/srv/x/passwd", NULL);
-		expect_refused(KG_PLACE_WORKDIR, "/srv/x/local",
-			       "working directory: /usr/*");
-		expect_refused(KG_PLACE_WORKDIR, "/etc/ssl/x", NULL);
-		expect_allowed(KG_PLACE_WORKDIR, "/srv/x/home/env/proj");
-		expect_allowed(KG_PLACE_WORKDIR, "/srv/x/local/src");
-	}
+{
+	if (!has_world)
+		return;
+	bind("/etc", "/srv/x/etc");
+	bind("/home", "/srv/x/home");
+	bind("/home/passwd", "/srv/x/passwd");
+	bind("/usr/local", "/srv/x/local");
+	bind("/srv", "/etc/ssl");
+	expect_refused(KG_PLACE_WORKDIR, "/srv/x/etc",
+		       "working directory: /etc and below");
+	expect_refused(KG_PLACE_WORKDIR, "/srv/x/etc/ssl/certs/../..", NULL);
+	expect_refused(KG_PLACE_WORKDIR, "/srv/x/home",
+		       "working directory: " HOME_RULE);
+	expect_refused(KG_PLACE_WORKDIR, "/srv/x/home/env", NULL);
+	expect_refused(KG_PLACE_WORKDIR, "/srv/x/home/env/.kgate/sub", NULL);
+	expect_refused(KG_PLACE_WORKDIR, "/srv/x/passwd", NULL);
+	expect_refused(KG_PLACE_WORKDIR, "/srv/x/local",
+		       "working directory: /usr/*");
+	expect_refused(KG_PLACE_WORKDIR, "/etc/ssl/x", NULL);
+	expect_allowed(KG_PLACE_WORKDIR, "/srv/x/home/env/proj");
+	expect_allowed(KG_PLACE_WORKDIR, "/srv/x/local/src");
+}
 END_TEST
 
 /* A directory inside itself must not look like the root. */
 START_TEST(climbs_past_a_directory_bound_into_itself)
-	{
-		if (!has_world)
-			return;
-		bind("/etc/ssl", "/etc/ssl/certs");
-		ck_assert_int_eq(mkdir("/etc/ssl/certs/x", 0755), 0);
-		expect_refused(KG_PLACE_WORKDIR, "/etc/ssl/certs/x",
-			       "working directory: /etc and below");
-	}
+{
+	if (!has_world)
+		return;
+	bind("/etc/ssl", "/etc/ssl/certs");
+	ck_assert_int_eq(mkdir("/etc/ssl/certs/x", 0755), 0);
+	expect_refused(KG_PLACE_WORKDIR, "/etc/ssl/certs/x",
+		       "working directory: /etc and below");
+}
 END_TEST
 
 START_TEST(knows_merged_usr)
-	{
-		if (!has_world)
-			return;
-		ck_assert_int_eq(rmdir("/bin"), 0);
-		ck_assert_int_eq(symlink("usr/bin", "/bin"), 0);
-		ck_assert_int_eq(rmdir("/lib64"), 0);
-		ck_assert_int_eq(symlink("usr/lib", "/lib64"), 0);
-		expect_refused(KG_PLACE_WORKDIR, "/bin/x",
-			       "working directory: /usr/bin and below");
-		expect_refused(KG_PLACE_WORKDIR, "/lib64/x",
-			       "working directory: /usr/lib* and below");
-	}
+{
+	if (!has_world)
+		return;
+	ck_assert_int_eq(rmdir("/bin"), 0);
+	ck_assert_int_eq(symlink("usr/bin", "/bin"), 0);
+	ck_assert_int_eq(rmdir("/lib64"), 0);
+	ck_assert_int_eq(symlink("usr/lib", "/lib64"), 0);
+	expect_refused(KG_PLACE_WORKDIR, "/bin/x",
+		       "working directory: /usr/bin and below");
+	expect_refused(KG_PLACE_WORKDIR, "/lib64/x",
+		       "working directory: /usr/lib* and below");
+}
 END_TEST
 
 START_TEST(finds_a_config_directory_behind_a_link)
-	{
-		if (!has_world)
-			return;
-		ck_assert_int_eq(rmdir("/home/passwd/.kgate"), 0);
-		make_dirs("/srv/dots/kgate/sub");
-		ck_assert_int_eq(
-			symlink("/srv/dots/kgate", "/home/passwd/.kgate"), 0);
-		expect_refused(KG_PLACE_WORKDIR, "/srv/dots",
-			       "working directory: " CONFIG_RULE);
-		expect_refused(KG_PLACE_FLAG, "/srv/dots/kgate",
-			       "--allow-path: " CONFIG_RULE);
-		expect_refused(KG_PLACE_WORKDIR, "/srv/dots/kgate/sub", NULL);
-		expect_allowed(KG_PLACE_WORKDIR, "/srv/x");
-	}
+{
+	if (!has_world)
+		return;
+	ck_assert_int_eq(rmdir("/home/passwd/.kgate"), 0);
+	make_dirs("/srv/dots/kgate/sub");
+	ck_assert_int_eq(symlink("/srv/dots/kgate", "/home/passwd/.kgate"), 0);
+	expect_refused(KG_PLACE_WORKDIR, "/srv/dots",
+		       "working directory: " CONFIG_RULE);
+	expect_refused(KG_PLACE_FLAG, "/srv/dots/kgate",
+		       "--allow-path: " CONFIG_RULE);
+	expect_refused(KG_PLACE_WORKDIR, "/srv/dots/kgate/sub", NULL);
+	expect_allowed(KG_PLACE_WORKDIR, "/srv/x");
+}
 END_TEST
 
 START_TEST(does_without_a_home)
-	{
-		if (!has_world)
-			return;
-		home.env_dir = NULL;
-		home.passwd_dir = NULL;
-		expect_refused(KG_PLACE_WORKDIR, "/", "working directory: /");
-		expect_refused(KG_PLACE_WORKDIR, "/home",
-			       "working directory: /home");
-		expect_allowed(KG_PLACE_WORKDIR, "/home/env");
-	}
+{
+	if (!has_world)
+		return;
+	home.env_dir = NULL;
+	home.passwd_dir = NULL;
+	expect_refused(KG_PLACE_WORKDIR, "/", "working directory: /");
+	expect_refused(KG_PLACE_WORKDIR, "/home", "working directory: /home");
+	expect_allowed(KG_PLACE_WORKDIR, "/home/env");
+}
 END_TEST
 
 START_TEST(trusts_a_runtime_directory_of_the_callers_only)
-	{
-		if (!has_world)
-			return;
-		expect_refused(KG_PLACE_WORKDIR, "/run/user/1001/build",
-			       "working directory: /run and below");
-		home.uid = UID + 1; /* /run/user/1001 belongs to UID */
-		expect_refused(KG_PLACE_WORKDIR, "/run/user/1001/build", NULL);
-		expect_refused(KG_PLACE_WORKDIR, "/run/user/1000/build", NULL);
-	}
+{
+	if (!has_world)
+		return;
+	expect_refused(KG_PLACE_WORKDIR, "/run/user/1001/build",
+		       "working directory: /run and below");
+	home.uid = UID + 1; /* /run/user/1001 belongs to UID */
+	expect_refused(KG_PLACE_WORKDIR, "/run/user/1001/build", NULL);
+	expect_refused(KG_PLACE_WORKDIR, "/run/user/1000/build", NULL);
+}
 END_TEST
 
 START_TEST(tells_a_missing_place_from_a_refused_one)
-	{
-		if (!has_world)
-			return;
-		ck_assert_int_eq(kg_place_check(KG_PLACE_FLAG, "/srv/no", &home,
-						&rule, &err),
-				 -1);
-		ck_assert_uint_eq(err.code, KG_E_SYSTEM);
-		ck_assert_int_eq(err.errnum, ENOENT);
-		ck_assert_str_eq(rule.text, "");
-	}
+{
+	if (!has_world)
+		return;
+	ck_assert_int_eq(
+		kg_place_check(KG_PLACE_FLAG, "/srv/no", &home, &rule, &err),
+		-1);
+	ck_assert_uint_eq(err.code, KG_E_SYSTEM);
+	ck_assert_int_eq(err.errnum, ENOENT);
+	ck_assert_str_eq(rule.text, "");
+}
 END_TEST
 
 START_TEST(says_what_is_wrong_and_what_to_do)
-	{
-		if (!has_world)
-			return;
-		expect_refused(KG_PLACE_WORKDIR, "/etc/ssl", NULL);
-		ck_assert_str_eq(
-			err.msg,
-			"the working directory is refused: it lies in /etc, "
-			"which belongs to the system; change to the directory "
-			"of one project: '/etc/ssl'");
-		expect_refused(KG_PLACE_FLAG, "/home/env", NULL);
-		ck_assert_str_eq(
-			err.msg,
-			"the path of --allow-path is refused: it is the home "
-			"directory; name only what the command needs of it: "
-			"'/home/env'");
-	}
+{
+	if (!has_world)
+		return;
+	expect_refused(KG_PLACE_WORKDIR, "/etc/ssl", NULL);
+	ck_assert_str_eq(err.msg,
+			 "the working directory is refused: it lies in /etc, "
+			 "which belongs to the system; change to the directory "
+			 "of one project: '/etc/ssl'");
+	expect_refused(KG_PLACE_FLAG, "/home/env", NULL);
+	ck_assert_str_eq(err.msg,
+			 "the path of --allow-path is refused: it is the home "
+			 "directory; name only what the command needs of it: "
+			 "'/home/env'");
+}
 END_TEST
 
 /* The machine's own directories, without the world. */
 START_TEST(works_on_this_machine)
-	{
-		static const char *const paths[] = {
-			"/",	"/etc", "/proc/self", "/bin",	 "/usr/lib",
-			"/dev", "/tmp", "/usr/local", "/var/lib"
-		};
-		struct kg_home own = KG_HOME_INIT;
-		size_t i;
+{
+	static const char *const paths[] = { "/",    "/etc",	   "/proc/self",
+					     "/bin", "/usr/lib",   "/dev",
+					     "/tmp", "/usr/local", "/var/lib" };
+	struct kg_home own = KG_HOME_INIT;
+	size_t i;
 
-		ck_assert_int_eq(kg_home_load(&own, &err), 0);
-		for (i = 0; i < KG_ARRAY_LEN(paths); i++)
-			ck_assert_int_eq(kg_place_check(KG_PLACE_WORKDIR,
-							paths[i], &own, &rule,
-							&err),
-					 -1);
-		kg_home_done(&own);
-	}
+	ck_assert_int_eq(kg_home_load(&own, &err), 0);
+	for (i = 0; i < KG_ARRAY_LEN(paths); i++)
+		ck_assert_int_eq(kg_place_check(KG_PLACE_WORKDIR, paths[i],
+						&own, &rule, &err),
+				 -1);
+	kg_home_done(&own);
+}
 END_TEST
 
 Suite *kg_suite(void)

@@ -178,23 +178,19 @@ static void check_mode(enum kg_network network, bool with_host, bool ipv6,
 }
 
 START_TEST(writes_the_golden_arguments_of_each_mode)
-	{
-		check_mode(KG_NETWORK_OFF, false, false, false,
-			   "bwrap-off.txt");
-		check_mode(KG_NETWORK_RESTRICTED, true, false, false,
-			   "bwrap-restricted.txt");
-		check_mode(KG_NETWORK_OPEN, false, false, false,
-			   "bwrap-open.txt");
-		check_mode(KG_NETWORK_OFF, false, false, true,
-			   "bwrap-off-root.txt");
-	}
+{
+	check_mode(KG_NETWORK_OFF, false, false, false, "bwrap-off.txt");
+	check_mode(KG_NETWORK_RESTRICTED, true, false, false,
+		   "bwrap-restricted.txt");
+	check_mode(KG_NETWORK_OPEN, false, false, false, "bwrap-open.txt");
+	check_mode(KG_NETWORK_OFF, false, false, true, "bwrap-off-root.txt");
+}
 END_TEST
 
 START_TEST(treats_restricted_without_hosts_as_off)
-	{
-		check_mode(KG_NETWORK_RESTRICTED, false, false, false,
-			   "bwrap-off.txt");
-	}
+{
+	check_mode(KG_NETWORK_RESTRICTED, false, false, false, "bwrap-off.txt");
+}
 END_TEST
 
 static const struct kg_mount *find(const struct kg_plan *plan,
@@ -218,37 +214,37 @@ static size_t position(const struct kg_plan *plan, const char *target)
 }
 
 START_TEST(puts_resolv_conf_where_the_link_leads)
-	{
-		struct kg_policy policy = KG_POLICY_INIT;
-		struct kg_plan_input in = usual_input(&policy);
-		struct kg_plan plan = KG_PLAN_INIT;
-		const struct kg_mount *m;
+{
+	struct kg_policy policy = KG_POLICY_INIT;
+	struct kg_plan_input in = usual_input(&policy);
+	struct kg_plan plan = KG_PLAN_INIT;
+	const struct kg_mount *m;
 
-		build(&in, &plan);
-		ck_assert_ptr_null(find(&plan, "/etc/resolv.conf"));
-		m = find(&plan, "/run/systemd/resolve/stub-resolv.conf");
-		ck_assert_ptr_nonnull(m);
-		ck_assert_str_eq(m->source, kg_boxfiles_resolv(false, false));
-		kg_plan_done(&plan);
-	}
+	build(&in, &plan);
+	ck_assert_ptr_null(find(&plan, "/etc/resolv.conf"));
+	m = find(&plan, "/run/systemd/resolve/stub-resolv.conf");
+	ck_assert_ptr_nonnull(m);
+	ck_assert_str_eq(m->source, kg_boxfiles_resolv(false, false));
+	kg_plan_done(&plan);
+}
 END_TEST
 
 START_TEST(never_mounts_on_a_system_file_that_is_not_there)
-	{
-		struct kg_policy policy = KG_POLICY_INIT;
-		struct kg_plan_input in = usual_input(&policy);
-		struct kg_plan plan = KG_PLAN_INIT;
-		size_t i;
+{
+	struct kg_policy policy = KG_POLICY_INIT;
+	struct kg_plan_input in = usual_input(&policy);
+	struct kg_plan plan = KG_PLAN_INIT;
+	size_t i;
 
-		ck_assert_int_eq(unlink(under_root("/etc/resolv.conf")), 0);
-		make_link("/etc/nowhere/resolv.conf", "/etc/resolv.conf");
-		ck_assert_int_eq(unlink(under_root("/etc/hosts")), 0);
-		build(&in, &plan);
-		for (i = 0; i < plan.count; i++)
-			ck_assert(plan.mounts[i].kind != KG_MOUNT_DATA ||
-				  strncmp(plan.mounts[i].target, "/etc/", 5));
-		kg_plan_done(&plan);
-	}
+	ck_assert_int_eq(unlink(under_root("/etc/resolv.conf")), 0);
+	make_link("/etc/nowhere/resolv.conf", "/etc/resolv.conf");
+	ck_assert_int_eq(unlink(under_root("/etc/hosts")), 0);
+	build(&in, &plan);
+	for (i = 0; i < plan.count; i++)
+		ck_assert(plan.mounts[i].kind != KG_MOUNT_DATA ||
+			  strncmp(plan.mounts[i].target, "/etc/", 5));
+	kg_plan_done(&plan);
+}
 END_TEST
 
 static void add_path(struct kg_policy *policy, const char *real,
@@ -265,121 +261,115 @@ static void add_path(struct kg_policy *policy, const char *real,
 }
 
 START_TEST(lays_a_folder_before_what_lies_in_it)
-	{
-		struct kg_policy policy = KG_POLICY_INIT;
-		struct kg_plan_input in = usual_input(&policy);
-		struct kg_plan plan = KG_PLAN_INIT;
+{
+	struct kg_policy policy = KG_POLICY_INIT;
+	struct kg_plan_input in = usual_input(&policy);
+	struct kg_plan plan = KG_PLAN_INIT;
 
-		add_path(&policy, "/home/ann/cache/inner", NULL, false);
-		add_path(&policy, "/home/ann/project/vendor", NULL, false);
-		add_path(&policy, "/home/ann/cache", NULL, true);
-		build(&in, &plan);
-		ck_assert_uint_lt(position(&plan, "/home/ann"),
-				  position(&plan, "/home/ann/cache"));
-		ck_assert_uint_lt(position(&plan, "/home/ann/cache"),
-				  position(&plan, "/home/ann/cache/inner"));
-		ck_assert_uint_lt(position(&plan, "/home/ann/cache/inner"),
-				  position(&plan, "/home/ann/project"));
-		ck_assert_uint_lt(position(&plan, "/home/ann/project"),
-				  position(&plan, "/home/ann/project/vendor"));
-		ck_assert_int_eq(find(&plan, "/home/ann/cache")->kind,
-				 KG_MOUNT_BIND);
-		ck_assert_int_eq(find(&plan, "/home/ann/project/vendor")->kind,
-				 KG_MOUNT_RO_BIND);
-		kg_plan_done(&plan);
-		kg_policy_done(&policy);
-	}
+	add_path(&policy, "/home/ann/cache/inner", NULL, false);
+	add_path(&policy, "/home/ann/project/vendor", NULL, false);
+	add_path(&policy, "/home/ann/cache", NULL, true);
+	build(&in, &plan);
+	ck_assert_uint_lt(position(&plan, "/home/ann"),
+			  position(&plan, "/home/ann/cache"));
+	ck_assert_uint_lt(position(&plan, "/home/ann/cache"),
+			  position(&plan, "/home/ann/cache/inner"));
+	ck_assert_uint_lt(position(&plan, "/home/ann/cache/inner"),
+			  position(&plan, "/home/ann/project"));
+	ck_assert_uint_lt(position(&plan, "/home/ann/project"),
+			  position(&plan, "/home/ann/project/vendor"));
+	ck_assert_int_eq(find(&plan, "/home/ann/cache")->kind, KG_MOUNT_BIND);
+	ck_assert_int_eq(find(&plan, "/home/ann/project/vendor")->kind,
+			 KG_MOUNT_RO_BIND);
+	kg_plan_done(&plan);
+	kg_policy_done(&policy);
+}
 END_TEST
 
 START_TEST(shows_a_linked_path_under_both_names)
-	{
-		struct kg_policy policy = KG_POLICY_INIT;
-		struct kg_plan_input in = usual_input(&policy);
-		struct kg_plan plan = KG_PLAN_INIT;
+{
+	struct kg_policy policy = KG_POLICY_INIT;
+	struct kg_plan_input in = usual_input(&policy);
+	struct kg_plan plan = KG_PLAN_INIT;
 
-		add_path(&policy, "/home/ann/dots/gitconfig",
-			 "/home/ann/.gitconfig", false);
-		build(&in, &plan);
-		ck_assert_str_eq(find(&plan, "/home/ann/.gitconfig")->source,
-				 "/home/ann/dots/gitconfig");
-		ck_assert_ptr_nonnull(find(&plan, "/home/ann/dots/gitconfig"));
-		kg_plan_done(&plan);
-		kg_policy_done(&policy);
-	}
+	add_path(&policy, "/home/ann/dots/gitconfig", "/home/ann/.gitconfig",
+		 false);
+	build(&in, &plan);
+	ck_assert_str_eq(find(&plan, "/home/ann/.gitconfig")->source,
+			 "/home/ann/dots/gitconfig");
+	ck_assert_ptr_nonnull(find(&plan, "/home/ann/dots/gitconfig"));
+	kg_plan_done(&plan);
+	kg_policy_done(&policy);
+}
 END_TEST
 
 START_TEST(seals_last)
-	{
-		struct kg_policy policy = KG_POLICY_INIT;
-		struct kg_plan_input in = usual_input(&policy);
-		struct kg_plan plan = KG_PLAN_INIT;
+{
+	struct kg_policy policy = KG_POLICY_INIT;
+	struct kg_plan_input in = usual_input(&policy);
+	struct kg_plan plan = KG_PLAN_INIT;
 
-		build(&in, &plan);
-		ck_assert_int_eq(plan.mounts[plan.count - 1].kind,
-				 KG_MOUNT_SEAL);
-		ck_assert_str_eq(plan.mounts[plan.count - 1].target, "/");
-		kg_plan_done(&plan);
-	}
+	build(&in, &plan);
+	ck_assert_int_eq(plan.mounts[plan.count - 1].kind, KG_MOUNT_SEAL);
+	ck_assert_str_eq(plan.mounts[plan.count - 1].target, "/");
+	kg_plan_done(&plan);
+}
 END_TEST
 
 START_TEST(writes_the_golden_files_of_the_box)
-	{
-		struct kg_error err = KG_ERROR_INIT;
-		kg_auto_free char *hosts = NULL;
+{
+	struct kg_error err = KG_ERROR_INIT;
+	kg_auto_free char *hosts = NULL;
 
-		ck_assert_int_eq(kg_boxfiles_hosts("workshop", &hosts, &err),
-				 0);
-		kg_golden_check("hosts.txt", hosts);
-		kg_golden_check("resolv-off.txt",
-				kg_boxfiles_resolv(false, false));
-		kg_golden_check("resolv-restricted.txt",
-				kg_boxfiles_resolv(true, false));
-		kg_golden_check("resolv-restricted-ipv6.txt",
-				kg_boxfiles_resolv(true, true));
-	}
+	ck_assert_int_eq(kg_boxfiles_hosts("workshop", &hosts, &err), 0);
+	kg_golden_check("hosts.txt", hosts);
+	kg_golden_check("resolv-off.txt", kg_boxfiles_resolv(false, false));
+	kg_golden_check("resolv-restricted.txt",
+			kg_boxfiles_resolv(true, false));
+	kg_golden_check("resolv-restricted-ipv6.txt",
+			kg_boxfiles_resolv(true, true));
+}
 END_TEST
 
 START_TEST(waits_for_all_of_what_bwrap_says)
-	{
-		static const char text[] = "{\n    \"child-pid\": 4711,\n"
-					   "    \"net-namespace\": 4026\n}\n";
-		struct kg_error err = KG_ERROR_INIT;
-		pid_t pid = 0;
-		size_t i;
+{
+	static const char text[] = "{\n    \"child-pid\": 4711,\n"
+				   "    \"net-namespace\": 4026\n}\n";
+	struct kg_error err = KG_ERROR_INIT;
+	pid_t pid = 0;
+	size_t i;
 
-		for (i = 0; i < sizeof(text) - 3; i++)
-			ck_assert_int_eq(
-				kg_bwrap_read_info(text, i, &pid, &err), 0);
-		ck_assert_int_eq(
-			kg_bwrap_read_info(text, sizeof(text) - 1, &pid, &err),
-			1);
-		ck_assert_int_eq(pid, 4711);
-	}
+	for (i = 0; i < sizeof(text) - 3; i++)
+		ck_assert_int_eq(kg_bwrap_read_info(text, i, &pid, &err), 0);
+	ck_assert_int_eq(kg_bwrap_read_info(text, sizeof(text) - 1, &pid, &err),
+			 1);
+	ck_assert_int_eq(pid, 4711);
+}
 END_TEST
 
 START_TEST(refuses_what_bwrap_would_not_say)
-	{
-		static const char *const bad[] = {
-			"{}",
-			"{\"child-pid\": \"7\"}",
-			"{\"child-pid\": -7}",
-			"{\"child-pid\": 0}",
-			"{\"child-pid\": 1}",
-			"{\"child-pid\": 99999999999}",
-			"child-pid: 7 }",
-			"{\"child-pid\": 7} {\"child-pid\": 8}",
-		};
-		struct kg_error err = KG_ERROR_INIT;
-		pid_t pid;
-		size_t i;
+{
+	static const char *const bad[] = {
+		"{}",
+		"{\"child-pid\": \"7\"}",
+		"{\"child-pid\": -7}",
+		"{\"child-pid\": 0}",
+		"{\"child-pid\": 1}",
+		"{\"child-pid\": 99999999999}",
+		"child-pid: 7 }",
+		"{\"child-pid\": 7} {\"child-pid\": 8}",
+	};
+	struct kg_error err = KG_ERROR_INIT;
+	pid_t pid;
+	size_t i;
 
-		for (i = 0; i < KG_ARRAY_LEN(bad); i++) {
-			ck_assert_msg(kg_bwrap_read_info(bad[i], strlen(bad[i]),
-							 &pid, &err) == -1,
-				      "%s", bad[i]);
-			ck_assert_int_eq(err.code, KG_E_SANDBOX);
-		}
+	for (i = 0; i < KG_ARRAY_LEN(bad); i++) {
+		ck_assert_msg(kg_bwrap_read_info(bad[i], strlen(bad[i]), &pid,
+						 &err) == -1,
+			      "%s", bad[i]);
+		ck_assert_int_eq(err.code, KG_E_SANDBOX);
 	}
+}
 END_TEST
 
 Suite *kg_suite(void);

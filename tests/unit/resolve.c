@@ -653,338 +653,324 @@ static size_t count_of(size_t index, int family)
 }
 
 START_TEST(resolves_names_in_both_families)
-	{
-		ck_assert_int_eq(
-			run_with("plain.test mixed.test", true, 8000, -1), 0);
-		ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
-		ck_assert_str_eq(addrs(0, AF_INET6), "2001:db8::1");
-		ck_assert_str_eq(addrs(1, AF_INET), "10.1.2.3");
-		ck_assert_str_eq(addrs(1, AF_INET6), "2001:db8::9");
-		ck_assert_uint_eq(seen->udp, 4);
-		close_run();
-	}
+{
+	ck_assert_int_eq(run_with("plain.test mixed.test", true, 8000, -1), 0);
+	ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
+	ck_assert_str_eq(addrs(0, AF_INET6), "2001:db8::1");
+	ck_assert_str_eq(addrs(1, AF_INET), "10.1.2.3");
+	ck_assert_str_eq(addrs(1, AF_INET6), "2001:db8::9");
+	ck_assert_uint_eq(seen->udp, 4);
+	close_run();
+}
 END_TEST
 
 START_TEST(asks_for_ipv4_alone_where_there_is_no_ipv6)
-	{
-		ck_assert_int_eq(run("plain.test"), 0);
-		ck_assert_uint_eq(seen->udp, 1);
-		ck_assert_uint_eq(seen->aaaa, 0);
-		ck_assert_uint_eq(count_of(0, AF_INET6), 0);
-		close_run();
-	}
+{
+	ck_assert_int_eq(run("plain.test"), 0);
+	ck_assert_uint_eq(seen->udp, 1);
+	ck_assert_uint_eq(seen->aaaa, 0);
+	ck_assert_uint_eq(count_of(0, AF_INET6), 0);
+	close_run();
+}
 END_TEST
 
 START_TEST(has_nothing_to_do_without_names)
-	{
-		ck_assert_int_eq(run(""), 0);
-		ck_assert_uint_eq(seen->udp, 0);
-		close_run();
-	}
+{
+	ck_assert_int_eq(run(""), 0);
+	ck_assert_uint_eq(seen->udp, 0);
+	close_run();
+}
 END_TEST
 
 START_TEST(resolves_many_names_over_few_ports)
-	{
-		char list[NAMES_MAX * 10] = "";
-		unsigned i, j, ports = 0;
-		char want[32];
+{
+	char list[NAMES_MAX * 10] = "";
+	unsigned i, j, ports = 0;
+	char want[32];
 
-		for (i = 0; i < NAMES_MAX; i++)
-			(void)snprintf(list + strlen(list), 12, "%sn%u.test",
-				       i ? " " : "", i);
-		ck_assert_int_eq(run(list), 0);
-		for (i = 0; i < NAMES_MAX; i++) {
-			(void)snprintf(want, sizeof(want), "192.0.%u.%u",
-				       3 + i / 200, i % 200);
-			ck_assert_str_eq(addrs(i, AF_INET), want);
-		}
-		for (i = 0; i < seen->port_count; i++) {
-			for (j = 0; j < i && seen->ports[j] != seen->ports[i];
-			     j++)
-				;
-			ports += i == j;
-		}
-		ck_assert_uint_ge(ports, 8);
-		ck_assert_uint_le(ports, 16);
-		close_run();
+	for (i = 0; i < NAMES_MAX; i++)
+		(void)snprintf(list + strlen(list), 12, "%sn%u.test",
+			       i ? " " : "", i);
+	ck_assert_int_eq(run(list), 0);
+	for (i = 0; i < NAMES_MAX; i++) {
+		(void)snprintf(want, sizeof(want), "192.0.%u.%u", 3 + i / 200,
+			       i % 200);
+		ck_assert_str_eq(addrs(i, AF_INET), want);
 	}
+	for (i = 0; i < seen->port_count; i++) {
+		for (j = 0; j < i && seen->ports[j] != seen->ports[i]; j++)
+			;
+		ports += i == j;
+	}
+	ck_assert_uint_ge(ports, 8);
+	ck_assert_uint_le(ports, 16);
+	close_run();
+}
 END_TEST
 
 START_TEST(draws_numbers_that_do_not_follow_each_other)
-	{
-		unsigned i, near = 0;
+{
+	unsigned i, near = 0;
 
-		ck_assert_int_eq(
-			run("n1.test n2.test n3.test n4.test n5.test n6.test "
-			    "n7.test n8.test n9.test n10.test n11.test"),
-			0);
-		for (i = 1; i < seen->port_count; i++)
-			near += (uint16_t)(seen->ids[i] - seen->ids[i - 1] +
-					   8) <= 16;
-		ck_assert_uint_le(near, 2);
-		close_run();
-	}
+	ck_assert_int_eq(run("n1.test n2.test n3.test n4.test n5.test n6.test "
+			     "n7.test n8.test n9.test n10.test n11.test"),
+			 0);
+	for (i = 1; i < seen->port_count; i++)
+		near += (uint16_t)(seen->ids[i] - seen->ids[i - 1] + 8) <= 16;
+	ck_assert_uint_le(near, 2);
+	close_run();
+}
 END_TEST
 
 START_TEST(follows_aliases_inside_an_answer)
-	{
-		ck_assert_int_eq(run("alias.test"), 0);
-		ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.5");
-		ck_assert_uint_eq(seen->udp, 1);
-		close_run();
-	}
+{
+	ck_assert_int_eq(run("alias.test"), 0);
+	ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.5");
+	ck_assert_uint_eq(seen->udp, 1);
+	close_run();
+}
 END_TEST
 
 START_TEST(asks_for_the_alias_that_an_answer_ends_with)
-	{
-		ck_assert_int_eq(
-			run_with("dangling.test hop16.test", true, 8000, -1),
-			0);
-		ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
-		ck_assert_str_eq(addrs(0, AF_INET6), "2001:db8::1");
-		ck_assert_str_eq(addrs(1, AF_INET), "192.0.2.1");
-		close_run();
-	}
+{
+	ck_assert_int_eq(run_with("dangling.test hop16.test", true, 8000, -1),
+			 0);
+	ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
+	ck_assert_str_eq(addrs(0, AF_INET6), "2001:db8::1");
+	ck_assert_str_eq(addrs(1, AF_INET), "192.0.2.1");
+	close_run();
+}
 END_TEST
 
 START_TEST(keeps_no_more_addresses_than_there_is_room_for)
-	{
-		ck_assert_int_eq(run("many.test plain.test"), 0);
-		ck_assert_uint_eq(count_of(0, AF_INET), KG_RESOLVE_ADDRS);
-		ck_assert_str_eq(addrs(1, AF_INET), "192.0.2.1");
-		ck_assert_uint_eq(seen->tcp, 0);
-		close_run();
-	}
+{
+	ck_assert_int_eq(run("many.test plain.test"), 0);
+	ck_assert_uint_eq(count_of(0, AF_INET), KG_RESOLVE_ADDRS);
+	ck_assert_str_eq(addrs(1, AF_INET), "192.0.2.1");
+	ck_assert_uint_eq(seen->tcp, 0);
+	close_run();
+}
 END_TEST
 
 /* More of them than there are TCP sockets. */
 START_TEST(asks_over_tcp_when_an_answer_is_truncated)
-	{
-		size_t i;
+{
+	size_t i;
 
-		ck_assert_int_eq(run("big1.test big2.test big3.test big4.test "
-				     "big5.test big6.test big7.test"),
-				 0);
-		for (i = 0; i < plan.name_count; i++)
-			ck_assert_uint_eq(count_of(i, AF_INET),
-					  KG_RESOLVE_ADDRS);
-		ck_assert_uint_eq(seen->tcp, 7);
-		close_run();
-	}
+	ck_assert_int_eq(run("big1.test big2.test big3.test big4.test "
+			     "big5.test big6.test big7.test"),
+			 0);
+	for (i = 0; i < plan.name_count; i++)
+		ck_assert_uint_eq(count_of(i, AF_INET), KG_RESOLVE_ADDRS);
+	ck_assert_uint_eq(seen->tcp, 7);
+	close_run();
+}
 END_TEST
 
 START_TEST(asks_again_when_a_query_is_lost)
-	{
-		uint64_t since_ns = kg_now_ns();
+{
+	uint64_t since_ns = kg_now_ns();
 
-		ck_assert_int_eq(run("late.test plain.test"), 0);
-		ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
-		ck_assert_uint_eq(seen->udp, 3);
-		ck_assert_uint_lt(kg_now_ns() - since_ns, UINT64_C(2000000000));
-		close_run();
-	}
+	ck_assert_int_eq(run("late.test plain.test"), 0);
+	ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
+	ck_assert_uint_eq(seen->udp, 3);
+	ck_assert_uint_lt(kg_now_ns() - since_ns, UINT64_C(2000000000));
+	close_run();
+}
 END_TEST
 
 START_TEST(asks_again_when_the_server_fails_once)
-	{
-		ck_assert_int_eq(run("recovers.test"), 0);
-		ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
-		close_run();
-	}
+{
+	ck_assert_int_eq(run("recovers.test"), 0);
+	ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
+	close_run();
+}
 END_TEST
 
 START_TEST(is_not_misled_by_answers_to_other_questions)
-	{
-		ck_assert_int_eq(run("liar.test"), 0);
-		ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
-		ck_assert_uint_eq(seen->udp, 1);
-		close_run();
-	}
+{
+	ck_assert_int_eq(run("liar.test"), 0);
+	ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
+	ck_assert_uint_eq(seen->udp, 1);
+	close_run();
+}
 END_TEST
 
 START_TEST(takes_an_answer_only_where_it_has_asked)
-	{
-		ck_assert_int_eq(
-			run("n1.test n2.test n3.test n4.test n5.test n6.test "
-			    "n7.test n8.test n9.test crossed.test"),
-			0);
-		ck_assert_str_eq(addrs(9, AF_INET), "192.0.2.1");
-		close_run();
-	}
+{
+	ck_assert_int_eq(run("n1.test n2.test n3.test n4.test n5.test n6.test "
+			     "n7.test n8.test n9.test crossed.test"),
+			 0);
+	ck_assert_str_eq(addrs(9, AF_INET), "192.0.2.1");
+	close_run();
+}
 END_TEST
 
 START_TEST(talks_to_a_server_that_does_not_know_edns)
-	{
-		ck_assert_int_eq(run("old.test"), 0);
-		ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
-		ck_assert_uint_eq(seen->udp, 2);
-		ck_assert_uint_eq(seen->without_edns, 1);
-		close_run();
-	}
+{
+	ck_assert_int_eq(run("old.test"), 0);
+	ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
+	ck_assert_uint_eq(seen->udp, 2);
+	ck_assert_uint_eq(seen->without_edns, 1);
+	close_run();
+}
 END_TEST
 
 START_TEST(does_not_wait_for_ipv6_to_the_deadline)
-	{
-		uint64_t since_ns = kg_now_ns();
+{
+	uint64_t since_ns = kg_now_ns();
 
-		ck_assert_int_eq(run_with("mute6.test", true, 8000, -1), 0);
-		ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
-		ck_assert_uint_eq(count_of(0, AF_INET6), 0);
-		ck_assert_uint_lt(kg_now_ns() - since_ns, UINT64_C(4000000000));
-		close_run();
-	}
+	ck_assert_int_eq(run_with("mute6.test", true, 8000, -1), 0);
+	ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
+	ck_assert_uint_eq(count_of(0, AF_INET6), 0);
+	ck_assert_uint_lt(kg_now_ns() - since_ns, UINT64_C(4000000000));
+	close_run();
+}
 END_TEST
 
 /* Each is told by its name and its own reason, whatever else is listed. */
 START_TEST(names_the_host_and_says_why_it_has_no_address)
-	{
-		static const struct {
-			const char *name;
-			const char *why;
-		} rows[] = {
-			{ "gone.test", "does not exist" },
-			{ "misled.test", "does not exist" },
-			{ "empty.test", "no usable address" },
-			{ "only6mute.test", "no usable address" },
-			{ "six.test", "only IPv6 addresses" },
-			{ "reserved.test",
-			  "no usable address: it leads to loopback" },
-			{ "circle.test", "CNAME" },
-			{ "step0.test", "CNAME" },
-			{ "hop17.test", "CNAME" },
-			{ "fails.test", "answers with a failure" },
-			{ "torn.test", "answers with a failure" },
-		};
-		char list[64];
-		int ipv6;
-		size_t i;
+{
+	static const struct {
+		const char *name;
+		const char *why;
+	} rows[] = {
+		{ "gone.test", "does not exist" },
+		{ "misled.test", "does not exist" },
+		{ "empty.test", "no usable address" },
+		{ "only6mute.test", "no usable address" },
+		{ "six.test", "only IPv6 addresses" },
+		{ "reserved.test", "no usable address: it leads to loopback" },
+		{ "circle.test", "CNAME" },
+		{ "step0.test", "CNAME" },
+		{ "hop17.test", "CNAME" },
+		{ "fails.test", "answers with a failure" },
+		{ "torn.test", "answers with a failure" },
+	};
+	char list[64];
+	int ipv6;
+	size_t i;
 
-		for (i = 0; i < 2 * KG_ARRAY_LEN(rows); i++) {
-			ipv6 = i % 2;
-			(void)snprintf(list, sizeof(list),
-				       "plain.test %s n1.test",
-				       rows[i / 2].name);
-			ck_assert_msg(run_with(list, ipv6, 8000, -1) == -1,
-				      "%s", rows[i / 2].name);
-			ck_assert_int_eq(err.code, KG_E_RESOLVE);
-			ck_assert_ptr_nonnull(
-				strstr(err.msg, rows[i / 2].name));
-			ck_assert_msg(strstr(err.msg, rows[i / 2].why), "%s",
-				      err.msg);
-			ck_assert_ptr_nonnull(strchr(err.msg, ';'));
-		}
-		close_run();
+	for (i = 0; i < 2 * KG_ARRAY_LEN(rows); i++) {
+		ipv6 = i % 2;
+		(void)snprintf(list, sizeof(list), "plain.test %s n1.test",
+			       rows[i / 2].name);
+		ck_assert_msg(run_with(list, ipv6, 8000, -1) == -1, "%s",
+			      rows[i / 2].name);
+		ck_assert_int_eq(err.code, KG_E_RESOLVE);
+		ck_assert_ptr_nonnull(strstr(err.msg, rows[i / 2].name));
+		ck_assert_msg(strstr(err.msg, rows[i / 2].why), "%s", err.msg);
+		ck_assert_ptr_nonnull(strchr(err.msg, ';'));
 	}
+	close_run();
+}
 END_TEST
 
 START_TEST(keeps_nothing_of_a_broken_answer)
-	{
-		ck_assert_int_eq(run("torn.test"), -1);
-		ck_assert_uint_eq(count_of(0, AF_INET), 0);
-		close_run();
-	}
+{
+	ck_assert_int_eq(run("torn.test"), -1);
+	ck_assert_uint_eq(count_of(0, AF_INET), 0);
+	close_run();
+}
 END_TEST
 
 START_TEST(gives_up_at_the_deadline)
-	{
-		static const char *const silent_names[] = { "silent.test",
-							    "hangs.test" };
-		uint64_t since_ns;
-		char list[64];
-		size_t i;
+{
+	static const char *const silent_names[] = { "silent.test",
+						    "hangs.test" };
+	uint64_t since_ns;
+	char list[64];
+	size_t i;
 
-		for (i = 0; i < KG_ARRAY_LEN(silent_names); i++) {
-			since_ns = kg_now_ns();
-			(void)snprintf(list, sizeof(list), "plain.test %s",
-				       silent_names[i]);
-			ck_assert_int_eq(run_with(list, true, 700, -1), -1);
-			ck_assert_int_eq(err.code, KG_E_RESOLVE);
-			ck_assert_ptr_nonnull(strstr(err.msg, silent_names[i]));
-			ck_assert_ptr_nonnull(strstr(err.msg, "no answer"));
-			ck_assert_uint_ge(kg_now_ns() - since_ns,
-					  700 * 1000000);
-			ck_assert_uint_lt(kg_now_ns() - since_ns,
-					  3000 * 1000000ULL);
-		}
-		close_run();
+	for (i = 0; i < KG_ARRAY_LEN(silent_names); i++) {
+		since_ns = kg_now_ns();
+		(void)snprintf(list, sizeof(list), "plain.test %s",
+			       silent_names[i]);
+		ck_assert_int_eq(run_with(list, true, 700, -1), -1);
+		ck_assert_int_eq(err.code, KG_E_RESOLVE);
+		ck_assert_ptr_nonnull(strstr(err.msg, silent_names[i]));
+		ck_assert_ptr_nonnull(strstr(err.msg, "no answer"));
+		ck_assert_uint_ge(kg_now_ns() - since_ns, 700 * 1000000);
+		ck_assert_uint_lt(kg_now_ns() - since_ns, 3000 * 1000000ULL);
 	}
+	close_run();
+}
 END_TEST
 
 /* The deadline passes while it is still unknown whether there is IPv6. */
 START_TEST(never_takes_a_name_without_an_address_for_resolved)
-	{
-		ck_assert_int_eq(run_with("only6mute.test", true, 500, -1), -1);
-		ck_assert_int_eq(err.code, KG_E_RESOLVE);
-		close_run();
-	}
+{
+	ck_assert_int_eq(run_with("only6mute.test", true, 500, -1), -1);
+	ck_assert_int_eq(err.code, KG_E_RESOLVE);
+	close_run();
+}
 END_TEST
 
 START_TEST(is_content_with_ipv4_when_only_ipv6_is_late)
-	{
-		ck_assert_int_eq(run_with("mute6.test", true, 300, -1), 0);
-		ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
-		close_run();
-	}
+{
+	ck_assert_int_eq(run_with("mute6.test", true, 300, -1), 0);
+	ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
+	close_run();
+}
 END_TEST
 
 START_TEST(gives_up_when_nobody_listens)
-	{
-		kg_scope_reap_(&server_pid);
-		ck_assert_int_eq(run_with("plain.test", false, 600, -1), -1);
-		ck_assert_int_eq(err.code, KG_E_RESOLVE);
-		ck_assert_ptr_nonnull(strstr(err.msg, "no answer"));
-		close_run();
-	}
+{
+	kg_scope_reap_(&server_pid);
+	ck_assert_int_eq(run_with("plain.test", false, 600, -1), -1);
+	ck_assert_int_eq(err.code, KG_E_RESOLVE);
+	ck_assert_ptr_nonnull(strstr(err.msg, "no answer"));
+	close_run();
+}
 END_TEST
 
 START_TEST(says_that_no_route_leads_to_the_server)
-	{
-		ck_assert_int_eq(
-			inet_pton(AF_INET, "10.0.2.3", &server.sin_addr), 1);
-		ck_assert_int_eq(run("plain.test"), -1);
-		ck_assert_int_eq(err.code, KG_E_NETNS);
-		close_run();
-	}
+{
+	ck_assert_int_eq(inet_pton(AF_INET, "10.0.2.3", &server.sin_addr), 1);
+	ck_assert_int_eq(run("plain.test"), -1);
+	ck_assert_int_eq(err.code, KG_E_NETNS);
+	close_run();
+}
 END_TEST
 
 START_TEST(stops_when_it_is_told_to)
-	{
-		kg_auto_close int in = -1;
-		kg_auto_close int out = -1;
-		int ends[2];
+{
+	kg_auto_close int in = -1;
+	kg_auto_close int out = -1;
+	int ends[2];
 
-		ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
-		in = ends[0];
-		out = ends[1];
-		kg_scope_close_(&out);
-		ck_assert_int_eq(run_with("silent.test", false, 8000, in), -1);
-		ck_assert_int_eq(err.code, KG_E_SANDBOX);
-		close_run();
-	}
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	in = ends[0];
+	out = ends[1];
+	kg_scope_close_(&out);
+	ck_assert_int_eq(run_with("silent.test", false, 8000, in), -1);
+	ck_assert_int_eq(err.code, KG_E_SANDBOX);
+	close_run();
+}
 END_TEST
 
 START_TEST(makes_no_sockets_after_it_was_opened_and_closes_them_on_demand)
-	{
-		ck_assert_int_eq(run("plain.test big.test"), 0);
-		ck_assert_int_eq(count_open(), open_before + 20);
-		kg_resolve_disarm(resolve);
-		kg_resolve_disarm(resolve);
-		ck_assert_int_eq(count_open(), open_before);
-		ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
-		close_run();
-	}
+{
+	ck_assert_int_eq(run("plain.test big.test"), 0);
+	ck_assert_int_eq(count_open(), open_before + 20);
+	kg_resolve_disarm(resolve);
+	kg_resolve_disarm(resolve);
+	ck_assert_int_eq(count_open(), open_before);
+	ck_assert_str_eq(addrs(0, AF_INET), "192.0.2.1");
+	close_run();
+}
 END_TEST
 
 /* SO_MARK wants CAP_NET_ADMIN: without it nothing is opened, or left open. */
 START_TEST(does_not_go_without_its_mark)
-	{
-		err = KG_ERROR_INIT;
-		ck_assert_int_eq(kg_role_enter(KG_ROLE_RESOLVER, 0, &err), 0);
-		ck_assert_int_eq(kg_resolve_open(&plan, 7, &resolve, &err), -1);
-		ck_assert_int_eq(err.code, KG_E_SYSTEM);
-		ck_assert_int_eq(err.errnum, EPERM);
-		ck_assert_ptr_null(resolve);
-	}
+{
+	err = KG_ERROR_INIT;
+	ck_assert_int_eq(kg_role_enter(KG_ROLE_RESOLVER, 0, &err), 0);
+	ck_assert_int_eq(kg_resolve_open(&plan, 7, &resolve, &err), -1);
+	ck_assert_int_eq(err.code, KG_E_SYSTEM);
+	ck_assert_int_eq(err.errnum, EPERM);
+	ck_assert_ptr_null(resolve);
+}
 END_TEST
 
 Suite *kg_suite(void)

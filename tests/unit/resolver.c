@@ -370,125 +370,122 @@ static struct kg_dns_response ask(const char *name, unsigned type)
 }
 
 START_TEST(reports_every_address_for_every_port_before_it_is_done)
-	{
-		unsigned ports = 0, i;
-		struct kg_frame frame;
+{
+	unsigned ports = 0, i;
+	struct kg_frame frame;
 
-		start_resolver(false, listed, KG_ARRAY_LEN(listed));
-		enter_world();
-		say_go();
-		for (i = 0; i < 64 + 2 + 2; i++) {
-			frame = expect(&gate, KG_FRAME_ADDRESS);
-			ck_assert_uint_eq(frame.address.family, AF_INET);
-			ck_assert_uint_eq(frame.address.ttl_s, 0);
-			if (i == 64 || i == 65) {
-				ck_assert_mem_eq(frame.address.addr,
-						 server_addrs[0].bytes, 16);
-				ports += frame.address.port;
-			} else {
-				ck_assert_uint_eq(frame.address.port, 0);
-			}
+	start_resolver(false, listed, KG_ARRAY_LEN(listed));
+	enter_world();
+	say_go();
+	for (i = 0; i < 64 + 2 + 2; i++) {
+		frame = expect(&gate, KG_FRAME_ADDRESS);
+		ck_assert_uint_eq(frame.address.family, AF_INET);
+		ck_assert_uint_eq(frame.address.ttl_s, 0);
+		if (i == 64 || i == 65) {
+			ck_assert_mem_eq(frame.address.addr,
+					 server_addrs[0].bytes, 16);
+			ports += frame.address.port;
+		} else {
+			ck_assert_uint_eq(frame.address.port, 0);
 		}
-		ck_assert_uint_eq(ports, 80 + 443);
-		frame = expect(&gate, KG_FRAME_SYNC);
-		ck_assert_int_eq(frame.value.a, 1);
-
-		/* Not before the gate has said so. */
-		ck_assert(!kg_fd_is_ready(worker.fd));
-		ck_assert_int_eq(kg_frame_send_plain(gate.fd, KG_FRAME_SYNCED,
-						     1, 0, &err),
-				 0);
-		frame = expect(&worker, KG_FRAME_STEP);
-		ck_assert_uint_eq(frame.step.step, KG_STEP_HOSTS);
 	}
+	ck_assert_uint_eq(ports, 80 + 443);
+	frame = expect(&gate, KG_FRAME_SYNC);
+	ck_assert_int_eq(frame.value.a, 1);
+
+	/* Not before the gate has said so. */
+	ck_assert(!kg_fd_is_ready(worker.fd));
+	ck_assert_int_eq(
+		kg_frame_send_plain(gate.fd, KG_FRAME_SYNCED, 1, 0, &err), 0);
+	frame = expect(&worker, KG_FRAME_STEP);
+	ck_assert_uint_eq(frame.step.step, KG_STEP_HOSTS);
+}
 END_TEST
 
 START_TEST(marks_its_own_queries)
-	{
-		start_serving(true);
-		ck_assert_uint_eq(upstream->queries, 6);
-		if (upstream->sees_marks)
-			ck_assert_uint_eq(upstream->marked, 6);
-	}
+{
+	start_serving(true);
+	ck_assert_uint_eq(upstream->queries, 6);
+	if (upstream->sees_marks)
+		ck_assert_uint_eq(upstream->marked, 6);
+}
 END_TEST
 
 START_TEST(sends_no_query_before_it_is_told_to_go)
-	{
-		start_resolver(false, listed, KG_ARRAY_LEN(listed));
-		(void)expect(&worker, KG_FRAME_READY);
-		ck_assert(!kg_fd_wait(gate.fd, 100));
-		ck_assert_uint_eq(upstream->queries, 0);
-	}
+{
+	start_resolver(false, listed, KG_ARRAY_LEN(listed));
+	(void)expect(&worker, KG_FRAME_READY);
+	ck_assert(!kg_fd_wait(gate.fd, 100));
+	ck_assert_uint_eq(upstream->queries, 0);
+}
 END_TEST
 
 START_TEST(serves_without_a_name_and_refuses_everything)
-	{
-		start_resolver(false, NULL, 0);
-		enter_world();
-		say_go();
-		(void)expect(&worker, KG_FRAME_STEP);
-		ck_assert(!kg_fd_is_ready(gate.fd));
-		ck_assert_uint_eq(ask("one.test", KG_DNS_A).rcode,
-				  KG_DNS_REFUSED);
-		ck_assert_uint_eq(upstream->queries, 0);
-	}
+{
+	start_resolver(false, NULL, 0);
+	enter_world();
+	say_go();
+	(void)expect(&worker, KG_FRAME_STEP);
+	ck_assert(!kg_fd_is_ready(gate.fd));
+	ck_assert_uint_eq(ask("one.test", KG_DNS_A).rcode, KG_DNS_REFUSED);
+	ck_assert_uint_eq(upstream->queries, 0);
+}
 END_TEST
 
 START_TEST(answers_listed_names_and_refuses_the_rest_without_a_packet)
-	{
-		static const struct {
-			const char *name;
-			unsigned type;
-			unsigned rcode;
-			unsigned count;
-		} rows[] = {
-			{ "one.test", KG_DNS_A, KG_DNS_NOERROR, 1 },
-			{ "two.test", KG_DNS_A, KG_DNS_NOERROR, 2 },
-			{ "two.test", KG_DNS_AAAA, KG_DNS_NOERROR, 0 },
-			{ "two.test", 16, KG_DNS_NOERROR, 0 },
-			{ "two.test", 255, KG_DNS_NOERROR, 0 },
-			{ "secret.not-listed.test", KG_DNS_A, KG_DNS_REFUSED,
-			  0 },
-			{ "secret.one.test", KG_DNS_A, KG_DNS_REFUSED, 0 },
-			{ "one.test.test", KG_DNS_A, KG_DNS_REFUSED, 0 },
-			{ "test", KG_DNS_A, KG_DNS_REFUSED, 0 },
-			{ "3.2.0.10.in-addr.arpa", 12, KG_DNS_REFUSED, 0 },
-		};
-		struct kg_dns_response response;
-		struct kg_dns_record record;
-		unsigned before;
-		size_t i;
+{
+	static const struct {
+		const char *name;
+		unsigned type;
+		unsigned rcode;
+		unsigned count;
+	} rows[] = {
+		{ "one.test", KG_DNS_A, KG_DNS_NOERROR, 1 },
+		{ "two.test", KG_DNS_A, KG_DNS_NOERROR, 2 },
+		{ "two.test", KG_DNS_AAAA, KG_DNS_NOERROR, 0 },
+		{ "two.test", 16, KG_DNS_NOERROR, 0 },
+		{ "two.test", 255, KG_DNS_NOERROR, 0 },
+		{ "secret.not-listed.test", KG_DNS_A, KG_DNS_REFUSED, 0 },
+		{ "secret.one.test", KG_DNS_A, KG_DNS_REFUSED, 0 },
+		{ "one.test.test", KG_DNS_A, KG_DNS_REFUSED, 0 },
+		{ "test", KG_DNS_A, KG_DNS_REFUSED, 0 },
+		{ "3.2.0.10.in-addr.arpa", 12, KG_DNS_REFUSED, 0 },
+	};
+	struct kg_dns_response response;
+	struct kg_dns_record record;
+	unsigned before;
+	size_t i;
 
-		start_serving(false);
-		before = upstream->queries;
-		for (i = 0; i < KG_ARRAY_LEN(rows); i++) {
-			response = ask(rows[i].name, rows[i].type);
-			ck_assert_uint_eq(response.rcode, rows[i].rcode);
-			ck_assert_uint_eq(response.count, rows[i].count);
-			while (kg_dns_next_record(&response, &record) == 1) {
-				ck_assert_str_eq(record.name, rows[i].name);
-				ck_assert_uint_eq(record.ttl_s, 60);
-			}
+	start_serving(false);
+	before = upstream->queries;
+	for (i = 0; i < KG_ARRAY_LEN(rows); i++) {
+		response = ask(rows[i].name, rows[i].type);
+		ck_assert_uint_eq(response.rcode, rows[i].rcode);
+		ck_assert_uint_eq(response.count, rows[i].count);
+		while (kg_dns_next_record(&response, &record) == 1) {
+			ck_assert_str_eq(record.name, rows[i].name);
+			ck_assert_uint_eq(record.ttl_s, 60);
 		}
-		ck_assert_uint_eq(upstream->queries, before);
 	}
+	ck_assert_uint_eq(upstream->queries, before);
+}
 END_TEST
 
 /* Number 1, RD, one question. */
 #define ASK(flags) "\0\1" flags "\0\0\1\0\0\0\0\0\0"
 
 START_TEST(answers_what_is_odd_as_the_protocol_wants)
-	{
-		static const struct {
-			const char *what;
-			const char *query;
-			size_t len;
-			unsigned rcode;
-			unsigned count;
-		} rows[] = {
+{
+	static const struct {
+		const char *what;
+		const char *query;
+		size_t len;
+		unsigned rcode;
+		unsigned count;
+	} rows[] = {
 #define ROW(what_, query_, rcode_, count_) \
 	{ what_, query_, sizeof(query_) - 1, rcode_, count_ }
-			/* clang-format off */
+		/* clang-format off */
 		ROW("other case", ASK("\1") "\3oNe\4TEST\0\0\1\0\1", 0, 1),
 		ROW("class CH", ASK("\1") "\3one\4test\0\0\1\0\3", 5, 0),
 		ROW("the root", ASK("\1") "\0\0\2\0\1", 5, 0),
@@ -498,131 +495,124 @@ START_TEST(answers_what_is_odd_as_the_protocol_wants)
 		ROW("cut short", ASK("\1") "\3one\4te", 1, 0),
 		ROW("the header alone", ASK("\1"), 1, 0),
 		ROW("an update", ASK("\x29") "\3one\4test\0\0\1\0\1", 4, 0),
-			/* clang-format on */
-		};
-		kg_auto_close int fd = -1;
-		size_t i, len;
+		/* clang-format on */
+	};
+	kg_auto_close int fd = -1;
+	size_t i, len;
 
-		start_serving(false);
-		fd = dial(AF_INET, SOCK_DGRAM);
-		for (i = 0; i < KG_ARRAY_LEN(rows); i++) {
-			/* To these there is no answer: the next one is for the
-			 * row. */
-			ck_assert_int_eq(send(fd, "", 0, 0), 0);
-			ck_assert_int_eq(send(fd, rows[i].query, 11, 0), 11);
-			ck_assert_int_eq(
-				send(fd, "\0\1\x81\0\0\1\0\0\0\0\0\0", 12, 0),
-				12);
-			len = ask_raw(fd, false, rows[i].query, rows[i].len,
-				      answer_bytes);
-			ck_assert_uint_ge(len, KG_DNS_HEADER_BYTES);
-			ck_assert_msg((answer_bytes[3] & 15) ==
-					      (int)rows[i].rcode,
-				      "%s", rows[i].what);
-			ck_assert_msg(answer_bytes[7] == (int)rows[i].count,
-				      "%s", rows[i].what);
-		}
+	start_serving(false);
+	fd = dial(AF_INET, SOCK_DGRAM);
+	for (i = 0; i < KG_ARRAY_LEN(rows); i++) {
+		/* To these there is no answer: the next one is for the
+		 * row. */
+		ck_assert_int_eq(send(fd, "", 0, 0), 0);
+		ck_assert_int_eq(send(fd, rows[i].query, 11, 0), 11);
+		ck_assert_int_eq(send(fd, "\0\1\x81\0\0\1\0\0\0\0\0\0", 12, 0),
+				 12);
+		len = ask_raw(fd, false, rows[i].query, rows[i].len,
+			      answer_bytes);
+		ck_assert_uint_ge(len, KG_DNS_HEADER_BYTES);
+		ck_assert_msg((answer_bytes[3] & 15) == (int)rows[i].rcode,
+			      "%s", rows[i].what);
+		ck_assert_msg(answer_bytes[7] == (int)rows[i].count, "%s",
+			      rows[i].what);
 	}
+}
 END_TEST
 
 START_TEST(gives_the_whole_answer_over_tcp_alone)
-	{
-		kg_auto_close int udp = -1;
-		kg_auto_close int tcp = -1;
-		struct kg_dns_response response;
+{
+	kg_auto_close int udp = -1;
+	kg_auto_close int tcp = -1;
+	struct kg_dns_response response;
 
-		start_serving(true);
-		udp = dial(AF_INET, SOCK_DGRAM);
-		tcp = dial(AF_INET, SOCK_STREAM);
+	start_serving(true);
+	udp = dial(AF_INET, SOCK_DGRAM);
+	tcp = dial(AF_INET, SOCK_STREAM);
 
-		response = ask_on(udp, false, "many.test", KG_DNS_A, false);
-		ck_assert(response.truncated);
-		ck_assert_uint_eq(response.count, 0);
-		response = ask_on(udp, false, "many.test", KG_DNS_A, true);
-		ck_assert(!response.truncated);
-		ck_assert_uint_eq(response.count, 64);
-		response = ask_on(udp, false, "many.test", KG_DNS_AAAA, true);
-		ck_assert(response.truncated);
-		response = ask_on(tcp, true, "many.test", KG_DNS_AAAA, false);
-		ck_assert(!response.truncated);
-		ck_assert_uint_eq(response.count, 64);
-		response = ask_on(tcp, true, "many.test", KG_DNS_A, false);
-		ck_assert_uint_eq(response.count, 64);
-	}
+	response = ask_on(udp, false, "many.test", KG_DNS_A, false);
+	ck_assert(response.truncated);
+	ck_assert_uint_eq(response.count, 0);
+	response = ask_on(udp, false, "many.test", KG_DNS_A, true);
+	ck_assert(!response.truncated);
+	ck_assert_uint_eq(response.count, 64);
+	response = ask_on(udp, false, "many.test", KG_DNS_AAAA, true);
+	ck_assert(response.truncated);
+	response = ask_on(tcp, true, "many.test", KG_DNS_AAAA, false);
+	ck_assert(!response.truncated);
+	ck_assert_uint_eq(response.count, 64);
+	response = ask_on(tcp, true, "many.test", KG_DNS_A, false);
+	ck_assert_uint_eq(response.count, 64);
+}
 END_TEST
 
 START_TEST(listens_on_ipv6_only_where_the_box_has_it)
-	{
-		static const int types[] = { SOCK_DGRAM, SOCK_STREAM };
-		struct kg_dns_response response;
-		size_t i;
+{
+	static const int types[] = { SOCK_DGRAM, SOCK_STREAM };
+	struct kg_dns_response response;
+	size_t i;
 
-		start_serving(_i);
-		for (i = 0; i < KG_ARRAY_LEN(types); i++) {
-			bool tcp = types[i] == SOCK_STREAM;
-			kg_auto_close int fd = dial(AF_INET6, types[i]);
+	start_serving(_i);
+	for (i = 0; i < KG_ARRAY_LEN(types); i++) {
+		bool tcp = types[i] == SOCK_STREAM;
+		kg_auto_close int fd = dial(AF_INET6, types[i]);
 
-			if (!_i && tcp)
-				ck_assert_int_lt(fd, 0);
-			if (!_i)
-				continue;
-			ck_assert_int_ge(fd, 0);
-			response = ask_on(fd, tcp, "one.test", KG_DNS_A, true);
-			ck_assert_uint_eq(response.count, 1);
-		}
+		if (!_i && tcp)
+			ck_assert_int_lt(fd, 0);
+		if (!_i)
+			continue;
+		ck_assert_int_ge(fd, 0);
+		response = ask_on(fd, tcp, "one.test", KG_DNS_A, true);
+		ck_assert_uint_eq(response.count, 1);
 	}
+}
 END_TEST
 
 START_TEST(takes_tcp_messages_however_they_are_cut)
-	{
-		static const char two[] = "\0\x1a" ASK(
-			"\1") "\3one\4test\0\0\1\0\1"
-			      "\0\x1a" ASK("\1") "\3two\4test\0\0\1\0\1";
-		kg_auto_close int slow = -1;
-		kg_auto_close int fast = -1;
-		uint8_t buf[2 * 26 + 4 + 3 * 16];
-		size_t i;
+{
+	static const char two[] = "\0\x1a" ASK(
+		"\1") "\3one\4test\0\0\1\0\1"
+		      "\0\x1a" ASK("\1") "\3two\4test\0\0\1\0\1";
+	kg_auto_close int slow = -1;
+	kg_auto_close int fast = -1;
+	uint8_t buf[2 * 26 + 4 + 3 * 16];
+	size_t i;
 
-		start_serving(false);
-		slow = dial(AF_INET, SOCK_STREAM);
-		for (i = 0; i < sizeof(two) - 1; i++) {
-			ck_assert_int_eq(send(slow, two + i, 1, MSG_NOSIGNAL),
-					 1);
-			ck_assert_uint_eq(ask("two.test", KG_DNS_A).count, 2);
-		}
-		ck_assert_uint_eq(receive(slow, buf, sizeof(buf), true),
-				  sizeof(buf));
-		ck_assert_uint_eq(buf[1], 26 + 16);
-		ck_assert_uint_eq(buf[2 + 26 + 16 + 1], 26 + 32);
-
-		fast = dial(AF_INET, SOCK_STREAM);
-		ck_assert_int_eq(send(fast, two, sizeof(two) - 1, MSG_NOSIGNAL),
-				 sizeof(two) - 1);
-		ck_assert_uint_eq(receive(fast, buf, sizeof(buf), true),
-				  sizeof(buf));
-		ck_assert_uint_eq(buf[1], 26 + 16);
+	start_serving(false);
+	slow = dial(AF_INET, SOCK_STREAM);
+	for (i = 0; i < sizeof(two) - 1; i++) {
+		ck_assert_int_eq(send(slow, two + i, 1, MSG_NOSIGNAL), 1);
+		ck_assert_uint_eq(ask("two.test", KG_DNS_A).count, 2);
 	}
+	ck_assert_uint_eq(receive(slow, buf, sizeof(buf), true), sizeof(buf));
+	ck_assert_uint_eq(buf[1], 26 + 16);
+	ck_assert_uint_eq(buf[2 + 26 + 16 + 1], 26 + 32);
+
+	fast = dial(AF_INET, SOCK_STREAM);
+	ck_assert_int_eq(send(fast, two, sizeof(two) - 1, MSG_NOSIGNAL),
+			 sizeof(two) - 1);
+	ck_assert_uint_eq(receive(fast, buf, sizeof(buf), true), sizeof(buf));
+	ck_assert_uint_eq(buf[1], 26 + 16);
+}
 END_TEST
 
 START_TEST(hangs_up_on_a_client_that_does_not_speak_dns)
-	{
-		static const char *const greetings[] = {
-			"GET / HTTP/1.1\r\n\r\n", "\0\5hello and more"
-		};
-		uint8_t byte;
-		size_t i;
+{
+	static const char *const greetings[] = { "GET / HTTP/1.1\r\n\r\n",
+						 "\0\5hello and more" };
+	uint8_t byte;
+	size_t i;
 
-		start_serving(false);
-		for (i = 0; i < KG_ARRAY_LEN(greetings); i++) {
-			kg_auto_close int fd = dial(AF_INET, SOCK_STREAM);
+	start_serving(false);
+	for (i = 0; i < KG_ARRAY_LEN(greetings); i++) {
+		kg_auto_close int fd = dial(AF_INET, SOCK_STREAM);
 
-			ck_assert_int_eq(
-				send(fd, greetings[i], 16, MSG_NOSIGNAL), 16);
-			ck_assert(kg_fd_wait(fd, WAIT_MS));
-			ck_assert_int_le(recv(fd, &byte, 1, 0), 0);
-		}
-		ck_assert_uint_eq(ask("one.test", KG_DNS_A).count, 1);
+		ck_assert_int_eq(send(fd, greetings[i], 16, MSG_NOSIGNAL), 16);
+		ck_assert(kg_fd_wait(fd, WAIT_MS));
+		ck_assert_int_le(recv(fd, &byte, 1, 0), 0);
 	}
+	ck_assert_uint_eq(ask("one.test", KG_DNS_A).count, 1);
+}
 END_TEST
 
 /*
@@ -630,80 +620,76 @@ END_TEST
  * gets every answer whole when it reads after all.
  */
 START_TEST(serves_others_while_a_client_does_not_read)
-	{
-		static const char query[] = "\0\x1b" ASK(
-			"\1") "\4many\4test\0\0\1\0\1";
-		enum { QUERY = sizeof(query) - 1, ANSWER = 2 + 27 + 64 * 16 };
-		static char burst[100 * QUERY];
-		kg_auto_close int deaf = -1;
-		kg_auto_close int other = -1;
-		struct pollfd pfd;
-		size_t sent = 0, i;
-		ssize_t n = 0;
-		int small = 4096;
+{
+	static const char query[] = "\0\x1b" ASK("\1") "\4many\4test\0\0\1\0\1";
+	enum { QUERY = sizeof(query) - 1, ANSWER = 2 + 27 + 64 * 16 };
+	static char burst[100 * QUERY];
+	kg_auto_close int deaf = -1;
+	kg_auto_close int other = -1;
+	struct pollfd pfd;
+	size_t sent = 0, i;
+	ssize_t n = 0;
+	int small = 4096;
 
-		for (i = 0; i < sizeof(burst); i += QUERY)
-			memcpy(burst + i, query, QUERY);
-		start_serving(false);
-		deaf = dial(AF_INET, SOCK_STREAM);
-		ck_assert_int_eq(setsockopt(deaf, SOL_SOCKET, SO_SNDBUF, &small,
-					    sizeof(small)),
-				 0);
-		pfd = (struct pollfd){ .fd = deaf, .events = POLLOUT };
-		/* Nothing moves any more: the resolver waits for this client.
-		 */
-		while (n >= 0 && sent < 10000 * sizeof(burst) &&
-		       poll(&pfd, 1, 300) == 1) {
-			i = sent % sizeof(burst);
-			n = send(deaf, burst + i, sizeof(burst) - i,
-				 MSG_NOSIGNAL | MSG_DONTWAIT);
-			sent += n > 0 ? (size_t)n : 0;
-		}
-		ck_assert_uint_lt(sent, 10000 * sizeof(burst));
-		other = dial(AF_INET, SOCK_STREAM);
-		ck_assert_uint_eq(
-			ask_on(other, true, "one.test", KG_DNS_A, true).count,
-			1);
-		ck_assert_uint_eq(ask("one.test", KG_DNS_A).count, 1);
-
-		for (i = 0; i < sent / QUERY; i++) {
-			ck_assert_uint_eq(
-				receive(deaf, answer_bytes, ANSWER, true),
-				ANSWER);
-			ck_assert_mem_eq(answer_bytes, "\4\x1b\0\1\x81\x80", 6);
-		}
-		ck_assert(!kg_fd_is_ready(deaf));
+	for (i = 0; i < sizeof(burst); i += QUERY)
+		memcpy(burst + i, query, QUERY);
+	start_serving(false);
+	deaf = dial(AF_INET, SOCK_STREAM);
+	ck_assert_int_eq(
+		setsockopt(deaf, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)),
+		0);
+	pfd = (struct pollfd){ .fd = deaf, .events = POLLOUT };
+	/* Nothing moves any more: the resolver waits for this client.
+	 */
+	while (n >= 0 && sent < 10000 * sizeof(burst) &&
+	       poll(&pfd, 1, 300) == 1) {
+		i = sent % sizeof(burst);
+		n = send(deaf, burst + i, sizeof(burst) - i,
+			 MSG_NOSIGNAL | MSG_DONTWAIT);
+		sent += n > 0 ? (size_t)n : 0;
 	}
+	ck_assert_uint_lt(sent, 10000 * sizeof(burst));
+	other = dial(AF_INET, SOCK_STREAM);
+	ck_assert_uint_eq(ask_on(other, true, "one.test", KG_DNS_A, true).count,
+			  1);
+	ck_assert_uint_eq(ask("one.test", KG_DNS_A).count, 1);
+
+	for (i = 0; i < sent / QUERY; i++) {
+		ck_assert_uint_eq(receive(deaf, answer_bytes, ANSWER, true),
+				  ANSWER);
+		ck_assert_mem_eq(answer_bytes, "\4\x1b\0\1\x81\x80", 6);
+	}
+	ck_assert(!kg_fd_is_ready(deaf));
+}
 END_TEST
 
 /* Sixteen idle clients are served nothing, and are gone after ten seconds. */
 START_TEST(bounds_its_clients_and_drops_the_idle_ones)
-	{
-		kg_auto_close int late = -1;
-		int idle[16];
-		uint8_t byte;
-		size_t i;
+{
+	kg_auto_close int late = -1;
+	int idle[16];
+	uint8_t byte;
+	size_t i;
 
-		start_serving(false);
-		for (i = 0; i < KG_ARRAY_LEN(idle); i++) {
-			idle[i] = dial(AF_INET, SOCK_STREAM);
-			ck_assert_int_ge(idle[i], 0);
-		}
-		late = dial(AF_INET, SOCK_STREAM);
-		ck_assert_int_eq(
-			send(late, "\0\x1a" ASK("\1") "\3one\4test\0\0\1\0\1",
-			     28, MSG_NOSIGNAL),
-			28);
-		ck_assert_uint_eq(ask("one.test", KG_DNS_A).count, 1);
-		ck_assert(!kg_fd_wait(late, 300));
-		ck_assert(kg_fd_wait(late, 15000));
-		ck_assert_int_gt(recv(late, &byte, 1, 0), 0);
-		for (i = 0; i < KG_ARRAY_LEN(idle); i++) {
-			ck_assert(kg_fd_wait(idle[i], WAIT_MS));
-			ck_assert_int_eq(recv(idle[i], &byte, 1, 0), 0);
-			(void)close(idle[i]);
-		}
+	start_serving(false);
+	for (i = 0; i < KG_ARRAY_LEN(idle); i++) {
+		idle[i] = dial(AF_INET, SOCK_STREAM);
+		ck_assert_int_ge(idle[i], 0);
 	}
+	late = dial(AF_INET, SOCK_STREAM);
+	ck_assert_int_eq(send(late, "\0\x1a" ASK("\1") "\3one\4test\0\0\1\0\1",
+			      28, MSG_NOSIGNAL),
+			 28);
+	ck_assert_uint_eq(ask("one.test", KG_DNS_A).count, 1);
+	ck_assert(!kg_fd_wait(late, 300));
+	ck_assert(kg_fd_wait(late, 15000));
+	ck_assert_int_gt(recv(late, &byte, 1, 0), 0);
+	for (i = 0; i < KG_ARRAY_LEN(idle); i++) {
+		ck_assert(kg_fd_wait(idle[i], WAIT_MS));
+		ck_assert_int_eq(recv(idle[i], &byte, 1, 0), 0);
+		(void)close(idle[i]);
+	}
+}
 END_TEST
 
 static uint64_t status_field(const char *name, int base)
@@ -723,18 +709,18 @@ static uint64_t status_field(const char *name, int base)
 }
 
 START_TEST(holds_no_capability_and_is_filtered_before_it_is_ready)
-	{
-		static const char *const sets[] = { "CapPrm:", "CapEff:",
-						    "CapInh:", "CapAmb:" };
-		size_t i;
+{
+	static const char *const sets[] = { "CapPrm:", "CapEff:", "CapInh:",
+					    "CapAmb:" };
+	size_t i;
 
-		start_resolver(true, listed, KG_ARRAY_LEN(listed));
-		(void)expect(&worker, KG_FRAME_READY);
-		for (i = 0; i < KG_ARRAY_LEN(sets); i++)
-			ck_assert_uint_eq(status_field(sets[i], 16), 0);
-		ck_assert_uint_eq(status_field("NoNewPrivs:", 10), 1);
-		ck_assert_uint_eq(status_field("Seccomp:", 10), 2);
-	}
+	start_resolver(true, listed, KG_ARRAY_LEN(listed));
+	(void)expect(&worker, KG_FRAME_READY);
+	for (i = 0; i < KG_ARRAY_LEN(sets); i++)
+		ck_assert_uint_eq(status_field(sets[i], 16), 0);
+	ck_assert_uint_eq(status_field("NoNewPrivs:", 10), 1);
+	ck_assert_uint_eq(status_field("Seccomp:", 10), 2);
+}
 END_TEST
 
 /*
@@ -742,20 +728,20 @@ END_TEST
  * an ordinary user none of them shows: the process isn't dumpable.)
  */
 START_TEST(keeps_no_way_out_while_it_serves)
-	{
-		char path[64];
-		int i, open_fds = 0;
-		struct stat st;
+{
+	char path[64];
+	int i, open_fds = 0;
+	struct stat st;
 
-		start_serving(false);
-		ck_assert_uint_eq(ask("one.test", KG_DNS_A).count, 1);
-		for (i = 0; i < 64; i++) {
-			(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d",
-				       (int)resolver.pid, i);
-			open_fds += lstat(path, &st) == 0;
-		}
-		ck_assert_int_le(open_fds, 3 + 2 + 2);
+	start_serving(false);
+	ck_assert_uint_eq(ask("one.test", KG_DNS_A).count, 1);
+	for (i = 0; i < 64; i++) {
+		(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d",
+			       (int)resolver.pid, i);
+		open_fds += lstat(path, &st) == 0;
 	}
+	ck_assert_int_le(open_fds, 3 + 2 + 2);
+}
 END_TEST
 
 static int status_of_resolver(void)
@@ -767,23 +753,23 @@ static int status_of_resolver(void)
 }
 
 START_TEST(ends_with_its_worker)
-	{
-		switch (_i) {
-		case 0:
-			start_resolver(false, listed, KG_ARRAY_LEN(listed));
-			(void)expect(&worker, KG_FRAME_READY);
-			break;
-		case 1:
-			start_resolver(false, mute, 1);
-			say_go();
-			break;
-		default:
-			start_serving(false);
-			break;
-		}
-		kg_frame_link_done(&worker);
-		ck_assert_int_eq(status_of_resolver(), 0);
+{
+	switch (_i) {
+	case 0:
+		start_resolver(false, listed, KG_ARRAY_LEN(listed));
+		(void)expect(&worker, KG_FRAME_READY);
+		break;
+	case 1:
+		start_resolver(false, mute, 1);
+		say_go();
+		break;
+	default:
+		start_serving(false);
+		break;
 	}
+	kg_frame_link_done(&worker);
+	ck_assert_int_eq(status_of_resolver(), 0);
+}
 END_TEST
 
 static void expect_failure(enum kg_errc code, const char *words)
@@ -796,83 +782,78 @@ static void expect_failure(enum kg_errc code, const char *words)
 }
 
 START_TEST(names_a_host_that_does_not_exist)
-	{
-		start_resolver(false, gone, 1);
-		say_go();
-		expect_failure(KG_E_RESOLVE, "'gone.test' does not exist");
-		ck_assert_int_eq(
-			kg_frame_recv(&gate, &(struct kg_frame){ 0 }, &err),
-			-1);
-	}
+{
+	start_resolver(false, gone, 1);
+	say_go();
+	expect_failure(KG_E_RESOLVE, "'gone.test' does not exist");
+	ck_assert_int_eq(kg_frame_recv(&gate, &(struct kg_frame){ 0 }, &err),
+			 -1);
+}
 END_TEST
 
 START_TEST(fails_when_the_gate_breaks_the_rules)
-	{
-		static const struct {
-			enum kg_frame_type type;
-			int number;
-			enum kg_errc code;
-			const char *words;
-		} rows[] = {
-			{ KG_FRAME_SYNCED, 2, KG_E_PROTOCOL, "kgate-gate" },
-			{ KG_FRAME_READY, 0, KG_E_PROTOCOL, "kgate-gate" },
-			{ KG_FRAME_GO, 0, KG_E_PROTOCOL, "kgate-gate" },
-			{ KG_FRAME_COUNT, 0, KG_E_SANDBOX,
-			  "kgate-gate has ended" },
-		};
-		unsigned i;
+{
+	static const struct {
+		enum kg_frame_type type;
+		int number;
+		enum kg_errc code;
+		const char *words;
+	} rows[] = {
+		{ KG_FRAME_SYNCED, 2, KG_E_PROTOCOL, "kgate-gate" },
+		{ KG_FRAME_READY, 0, KG_E_PROTOCOL, "kgate-gate" },
+		{ KG_FRAME_GO, 0, KG_E_PROTOCOL, "kgate-gate" },
+		{ KG_FRAME_COUNT, 0, KG_E_SANDBOX, "kgate-gate has ended" },
+	};
+	unsigned i;
 
-		start_resolver(false, listed, KG_ARRAY_LEN(listed));
-		say_go();
-		for (i = 0; i < 64 + 2 + 2; i++)
-			(void)expect(&gate, KG_FRAME_ADDRESS);
-		(void)expect(&gate, KG_FRAME_SYNC);
-		if (rows[_i].type == KG_FRAME_COUNT)
-			kg_frame_link_done(&gate);
-		else
-			ck_assert_int_eq(
-				kg_frame_send_plain(gate.fd, rows[_i].type,
-						    rows[_i].number, 0, &err),
-				0);
-		expect_failure(rows[_i].code, rows[_i].words);
-	}
+	start_resolver(false, listed, KG_ARRAY_LEN(listed));
+	say_go();
+	for (i = 0; i < 64 + 2 + 2; i++)
+		(void)expect(&gate, KG_FRAME_ADDRESS);
+	(void)expect(&gate, KG_FRAME_SYNC);
+	if (rows[_i].type == KG_FRAME_COUNT)
+		kg_frame_link_done(&gate);
+	else
+		ck_assert_int_eq(kg_frame_send_plain(gate.fd, rows[_i].type,
+						     rows[_i].number, 0, &err),
+				 0);
+	expect_failure(rows[_i].code, rows[_i].words);
+}
 END_TEST
 
 START_TEST(names_a_gate_that_hangs)
-	{
-		start_resolver(false, listed, KG_ARRAY_LEN(listed));
-		say_go();
-		expect_failure(KG_E_TIMEOUT, "kgate-gate did not open");
-	}
+{
+	start_resolver(false, listed, KG_ARRAY_LEN(listed));
+	say_go();
+	expect_failure(KG_E_TIMEOUT, "kgate-gate did not open");
+}
 END_TEST
 
 START_TEST(hears_nothing_but_go_and_only_once)
-	{
-		if (_i == 0) {
-			start_resolver(false, listed, KG_ARRAY_LEN(listed));
-			(void)expect(&worker, KG_FRAME_READY);
-			ck_assert_int_eq(kg_frame_send_plain(worker.fd,
-							     KG_FRAME_SIGNAL, 1,
-							     0, &err),
-					 0);
-		} else {
-			start_serving(false);
-			ck_assert_int_eq(kg_frame_send_plain(worker.fd,
-							     KG_FRAME_GO, 0, 0,
-							     &err),
-					 0);
-		}
-		expect_failure(KG_E_PROTOCOL, "frame");
+{
+	if (_i == 0) {
+		start_resolver(false, listed, KG_ARRAY_LEN(listed));
+		(void)expect(&worker, KG_FRAME_READY);
+		ck_assert_int_eq(kg_frame_send_plain(worker.fd, KG_FRAME_SIGNAL,
+						     1, 0, &err),
+				 0);
+	} else {
+		start_serving(false);
+		ck_assert_int_eq(
+			kg_frame_send_plain(worker.fd, KG_FRAME_GO, 0, 0, &err),
+			0);
 	}
+	expect_failure(KG_E_PROTOCOL, "frame");
+}
 END_TEST
 
 START_TEST(refuses_to_run_in_the_namespaces_it_came_from)
-	{
-		(void)close(netns_fd);
-		netns_fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-		start_resolver(false, listed, KG_ARRAY_LEN(listed));
-		expect_failure(KG_E_NETNS, "no network namespace of its own");
-	}
+{
+	(void)close(netns_fd);
+	netns_fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	start_resolver(false, listed, KG_ARRAY_LEN(listed));
+	expect_failure(KG_E_NETNS, "no network namespace of its own");
+}
 END_TEST
 
 Suite *kg_suite(void)

@@ -122,172 +122,165 @@ static void flush(void)
 }
 
 START_TEST(puts_each_kind_of_entry_into_its_set)
-	{
-		static const struct {
-			int family;
-			const char *addr;
-			uint8_t prefix;
-			uint16_t port;
-			enum kg_set set;
-			int entries;
-		} cases[] = {
-			{ AF_INET, "192.0.2.1", 32, 0, KG_SET_ADDR, 1 },
-			{ AF_INET, "192.0.2.1", 32, 443, KG_SET_ADDR_PORT, 2 },
-			{ AF_INET, "192.0.2.0", 24, 0, KG_SET_BLOCK, 1 },
-			{ AF_INET, "192.0.2.0", 24, 443, KG_SET_BLOCK_PORT, 2 },
-			{ AF_INET6, "2001:db8::1", 128, 0, KG_SET_ADDR, 1 },
-			{ AF_INET6, "2001:db8::1", 128, 443, KG_SET_ADDR_PORT,
-			  2 },
-			{ AF_INET6, "2001:db8::", 32, 0, KG_SET_BLOCK, 1 },
-			{ AF_INET6, "2001:db8::", 32, 443, KG_SET_BLOCK_PORT,
-			  2 },
-		};
-		struct content c;
-		size_t i;
+{
+	static const struct {
+		int family;
+		const char *addr;
+		uint8_t prefix;
+		uint16_t port;
+		enum kg_set set;
+		int entries;
+	} cases[] = {
+		{ AF_INET, "192.0.2.1", 32, 0, KG_SET_ADDR, 1 },
+		{ AF_INET, "192.0.2.1", 32, 443, KG_SET_ADDR_PORT, 2 },
+		{ AF_INET, "192.0.2.0", 24, 0, KG_SET_BLOCK, 1 },
+		{ AF_INET, "192.0.2.0", 24, 443, KG_SET_BLOCK_PORT, 2 },
+		{ AF_INET6, "2001:db8::1", 128, 0, KG_SET_ADDR, 1 },
+		{ AF_INET6, "2001:db8::1", 128, 443, KG_SET_ADDR_PORT, 2 },
+		{ AF_INET6, "2001:db8::", 32, 0, KG_SET_BLOCK, 1 },
+		{ AF_INET6, "2001:db8::", 32, 443, KG_SET_BLOCK_PORT, 2 },
+	};
+	struct content c;
+	size_t i;
 
-		for (i = 0; i < KG_ARRAY_LEN(cases); i++)
-			ck_assert_int_eq(add(cases[i].family, cases[i].addr,
-					     cases[i].prefix, cases[i].port, 0),
-					 0);
-		ck_assert_int_eq(list(AF_INET, KG_SET_ADDR).entries, 0);
-		flush();
-		for (i = 0; i < KG_ARRAY_LEN(cases); i++) {
-			c = list(cases[i].family, cases[i].set);
-			ck_assert_int_eq(c.entries, cases[i].entries);
-			ck_assert_uint_eq(c.port, cases[i].port);
-			ck_assert_int_eq(c.tcp, cases[i].port ? 1 : 0);
-			ck_assert_int_eq(c.udp, cases[i].port ? 1 : 0);
-			ck_assert_uint_eq(c.ttl_s, 0);
-		}
+	for (i = 0; i < KG_ARRAY_LEN(cases); i++)
+		ck_assert_int_eq(add(cases[i].family, cases[i].addr,
+				     cases[i].prefix, cases[i].port, 0),
+				 0);
+	ck_assert_int_eq(list(AF_INET, KG_SET_ADDR).entries, 0);
+	flush();
+	for (i = 0; i < KG_ARRAY_LEN(cases); i++) {
+		c = list(cases[i].family, cases[i].set);
+		ck_assert_int_eq(c.entries, cases[i].entries);
+		ck_assert_uint_eq(c.port, cases[i].port);
+		ck_assert_int_eq(c.tcp, cases[i].port ? 1 : 0);
+		ck_assert_int_eq(c.udp, cases[i].port ? 1 : 0);
+		ck_assert_uint_eq(c.ttl_s, 0);
 	}
+}
 END_TEST
 
 START_TEST(refreshes_an_address_that_is_there)
-	{
-		ck_assert_int_eq(add(AF_INET, "192.0.2.1", 32, 0, 60), 0);
-		flush();
-		ck_assert_uint_le(list(AF_INET, KG_SET_ADDR).ttl_s, 60);
-		ck_assert_int_eq(add(AF_INET, "192.0.2.1", 32, 0, 600), 0);
-		flush();
-		ck_assert_int_eq(list(AF_INET, KG_SET_ADDR).entries, 1);
-		ck_assert_uint_gt(list(AF_INET, KG_SET_ADDR).ttl_s, 500);
-		ck_assert_int_eq(add(AF_INET, "192.0.2.1", 32, 0, 0), 0);
-		flush();
-		ck_assert_uint_eq(list(AF_INET, KG_SET_ADDR).ttl_s, 0);
-	}
+{
+	ck_assert_int_eq(add(AF_INET, "192.0.2.1", 32, 0, 60), 0);
+	flush();
+	ck_assert_uint_le(list(AF_INET, KG_SET_ADDR).ttl_s, 60);
+	ck_assert_int_eq(add(AF_INET, "192.0.2.1", 32, 0, 600), 0);
+	flush();
+	ck_assert_int_eq(list(AF_INET, KG_SET_ADDR).entries, 1);
+	ck_assert_uint_gt(list(AF_INET, KG_SET_ADDR).ttl_s, 500);
+	ck_assert_int_eq(add(AF_INET, "192.0.2.1", 32, 0, 0), 0);
+	flush();
+	ck_assert_uint_eq(list(AF_INET, KG_SET_ADDR).ttl_s, 0);
+}
 END_TEST
 
 START_TEST(bounds_a_time_to_live_and_ignores_that_of_blocks)
-	{
-		ck_assert_int_eq(add(AF_INET, "192.0.2.1", 32, 0, UINT32_MAX),
-				 0);
-		ck_assert_int_eq(add(AF_INET, "192.0.2.0", 24, 0, 1), 0);
-		flush();
-		ck_assert_uint_gt(list(AF_INET, KG_SET_ADDR).ttl_s, 2000000);
-		ck_assert_uint_eq(list(AF_INET, KG_SET_BLOCK).ttl_s, 0);
-	}
+{
+	ck_assert_int_eq(add(AF_INET, "192.0.2.1", 32, 0, UINT32_MAX), 0);
+	ck_assert_int_eq(add(AF_INET, "192.0.2.0", 24, 0, 1), 0);
+	flush();
+	ck_assert_uint_gt(list(AF_INET, KG_SET_ADDR).ttl_s, 2000000);
+	ck_assert_uint_eq(list(AF_INET, KG_SET_BLOCK).ttl_s, 0);
+}
 END_TEST
 
 START_TEST(takes_every_prefix_but_zero)
-	{
-		uint8_t prefix;
+{
+	uint8_t prefix;
 
-		for (prefix = 1; prefix <= 32; prefix++)
-			ck_assert_int_eq(
-				add(AF_INET, "128.0.0.0", prefix, 0, 0), 0);
-		for (prefix = 1; prefix <= 128; prefix++)
-			ck_assert_int_eq(add(AF_INET6, "8000::", prefix, 0, 0),
-					 0);
-		flush();
-		ck_assert_int_eq(list(AF_INET, KG_SET_BLOCK).entries, 31);
-		ck_assert_int_eq(list(AF_INET6, KG_SET_BLOCK).entries, 127);
+	for (prefix = 1; prefix <= 32; prefix++)
+		ck_assert_int_eq(add(AF_INET, "128.0.0.0", prefix, 0, 0), 0);
+	for (prefix = 1; prefix <= 128; prefix++)
+		ck_assert_int_eq(add(AF_INET6, "8000::", prefix, 0, 0), 0);
+	flush();
+	ck_assert_int_eq(list(AF_INET, KG_SET_BLOCK).entries, 31);
+	ck_assert_int_eq(list(AF_INET6, KG_SET_BLOCK).entries, 127);
 
-		ck_assert_int_eq(add(AF_INET, "0.0.0.0", 0, 0, 0), -1);
-		ck_assert_int_eq(err.code, KG_E_NETNS);
-		ck_assert_int_eq(add(AF_INET, "128.0.0.0", 33, 0, 0), -1);
-		ck_assert_int_eq(add(AF_INET6, "8000::", 129, 0, 0), -1);
-	}
+	ck_assert_int_eq(add(AF_INET, "0.0.0.0", 0, 0, 0), -1);
+	ck_assert_int_eq(err.code, KG_E_NETNS);
+	ck_assert_int_eq(add(AF_INET, "128.0.0.0", 33, 0, 0), -1);
+	ck_assert_int_eq(add(AF_INET6, "8000::", 129, 0, 0), -1);
+}
 END_TEST
 
 /* The time is printed, not judged: machines differ. */
 START_TEST(takes_ten_thousand_addresses_in_batches)
-	{
-		uint64_t since_ns = kg_now_ns();
-		char addr[32];
-		int i;
+{
+	uint64_t since_ns = kg_now_ns();
+	char addr[32];
+	int i;
 
-		for (i = 0; i < 10000; i++) {
-			(void)snprintf(addr, sizeof(addr), "198.18.%d.%d",
-				       i / 200, 1 + i % 200);
-			ck_assert_int_eq(add(AF_INET, addr, 32, 0, 300), 0);
-		}
-		flush();
-		printf("# 10000 addresses took %.1f ms\n",
-		       (double)(kg_now_ns() - since_ns) / 1e6);
-		ck_assert_int_eq(list(AF_INET, KG_SET_ADDR).entries, 10000);
+	for (i = 0; i < 10000; i++) {
+		(void)snprintf(addr, sizeof(addr), "198.18.%d.%d", i / 200,
+			       1 + i % 200);
+		ck_assert_int_eq(add(AF_INET, addr, 32, 0, 300), 0);
 	}
+	flush();
+	printf("# 10000 addresses took %.1f ms\n",
+	       (double)(kg_now_ns() - since_ns) / 1e6);
+	ck_assert_int_eq(list(AF_INET, KG_SET_ADDR).entries, 10000);
+}
 END_TEST
 
 START_TEST(says_when_a_set_is_full)
-	{
-		char addr[32];
-		int i, rc = 0;
+{
+	char addr[32];
+	int i, rc = 0;
 
-		for (i = 0; i < 200000 && rc == 0; i++) {
-			(void)snprintf(addr, sizeof(addr), "198.%d.%d.%d",
-				       18 + i / 65536, i / 256 % 256, i % 256);
-			rc = add(AF_INET, addr, 32, 0, 0);
-		}
-		if (rc == 0)
-			rc = kg_sets_flush(sets, &err);
-		ck_assert_int_eq(rc, -1);
-		ck_assert_int_eq(err.code, KG_E_NETNS);
-		ck_assert_ptr_nonnull(strstr(err.msg, "full"));
+	for (i = 0; i < 200000 && rc == 0; i++) {
+		(void)snprintf(addr, sizeof(addr), "198.%d.%d.%d",
+			       18 + i / 65536, i / 256 % 256, i % 256);
+		rc = add(AF_INET, addr, 32, 0, 0);
 	}
+	if (rc == 0)
+		rc = kg_sets_flush(sets, &err);
+	ck_assert_int_eq(rc, -1);
+	ck_assert_int_eq(err.code, KG_E_NETNS);
+	ck_assert_ptr_nonnull(strstr(err.msg, "full"));
+}
 END_TEST
 
 START_TEST(doesnt_take_over_sets_that_are_there)
-	{
-		ck_assert_int_eq(kg_sets_create(sets, AF_INET, &err), -1);
-		ck_assert_int_eq(err.code, KG_E_NETNS);
-		ck_assert_int_eq(err.errnum, EEXIST);
-	}
+{
+	ck_assert_int_eq(kg_sets_create(sets, AF_INET, &err), -1);
+	ck_assert_int_eq(err.code, KG_E_NETNS);
+	ck_assert_int_eq(err.errnum, EEXIST);
+}
 END_TEST
 
 START_TEST(says_when_a_set_is_missing)
-	{
-		struct kg_error failed = KG_ERROR_INIT;
-		struct kg_sets *other = NULL;
-		struct kg_block block = { .family = AF_INET,
-					  .prefix = 32,
-					  .addr = { 192, 0, 2, 1 } };
+{
+	struct kg_error failed = KG_ERROR_INIT;
+	struct kg_sets *other = NULL;
+	struct kg_block block = { .family = AF_INET,
+				  .prefix = 32,
+				  .addr = { 192, 0, 2, 1 } };
 
-		kg_ownnet_enter();
-		ck_assert_int_eq(kg_sets_open(&other, &failed), 0);
-		ck_assert_int_eq(kg_sets_add(other, &block, 0, 0, &failed), 0);
-		ck_assert_int_eq(kg_sets_flush(other, &failed), -1);
-		ck_assert_int_eq(failed.code, KG_E_NETNS);
-		ck_assert_int_eq(failed.errnum, ENOENT);
-		kg_sets_close(other);
-	}
+	kg_ownnet_enter();
+	ck_assert_int_eq(kg_sets_open(&other, &failed), 0);
+	ck_assert_int_eq(kg_sets_add(other, &block, 0, 0, &failed), 0);
+	ck_assert_int_eq(kg_sets_flush(other, &failed), -1);
+	ck_assert_int_eq(failed.code, KG_E_NETNS);
+	ck_assert_int_eq(failed.errnum, ENOENT);
+	kg_sets_close(other);
+}
 END_TEST
 
 START_TEST(keeps_its_socket_from_programs_that_are_started)
-	{
-		socklen_t len = sizeof(int);
-		int fd, domain, seen = 0;
+{
+	socklen_t len = sizeof(int);
+	int fd, domain, seen = 0;
 
-		for (fd = 3; fd < 64; fd++) {
-			if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain,
-				       &len) ||
-			    domain != AF_NETLINK)
-				continue;
-			ck_assert_int_eq(fcntl(fd, F_GETFD) & FD_CLOEXEC,
-					 FD_CLOEXEC);
-			seen++;
-		}
-		ck_assert_int_eq(seen, 1);
+	for (fd = 3; fd < 64; fd++) {
+		if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) ||
+		    domain != AF_NETLINK)
+			continue;
+		ck_assert_int_eq(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+		seen++;
 	}
+	ck_assert_int_eq(seen, 1);
+}
 END_TEST
 
 /* What the kernel says to a question to a subsystem that it hasn't got. */
@@ -314,29 +307,27 @@ static int ask_absent_subsystem(void)
 }
 
 START_TEST(knows_a_kernel_without_ip_set_by_its_answer)
-	{
-		struct kg_error failed = KG_ERROR_INIT;
-		int answer;
+{
+	struct kg_error failed = KG_ERROR_INIT;
+	int answer;
 
-		kg_ownnet_enter();
-		answer = ask_absent_subsystem();
-		ck_assert_int_ne(answer, 0);
-		ck_assert_int_eq(
-			kg_sets_explain_absence(answer, "hash:ip", &failed),
-			-1);
-		ck_assert_int_eq(failed.code, KG_E_BACKEND);
-		ck_assert_ptr_nonnull(strstr(
-			failed.msg, kg_cause_row(KG_CAUSE_IP_SET)->sentence));
+	kg_ownnet_enter();
+	answer = ask_absent_subsystem();
+	ck_assert_int_ne(answer, 0);
+	ck_assert_int_eq(kg_sets_explain_absence(answer, "hash:ip", &failed),
+			 -1);
+	ck_assert_int_eq(failed.code, KG_E_BACKEND);
+	ck_assert_ptr_nonnull(
+		strstr(failed.msg, kg_cause_row(KG_CAUSE_IP_SET)->sentence));
 
-		(void)kg_sets_explain_absence(IPSET_ERR_FIND_TYPE, "hash:ip",
-					      &failed);
-		ck_assert_int_eq(failed.code, KG_E_BACKEND);
-		ck_assert_ptr_nonnull(strstr(failed.msg, "hash:ip"));
+	(void)kg_sets_explain_absence(IPSET_ERR_FIND_TYPE, "hash:ip", &failed);
+	ck_assert_int_eq(failed.code, KG_E_BACKEND);
+	ck_assert_ptr_nonnull(strstr(failed.msg, "hash:ip"));
 
-		(void)kg_sets_explain_absence(EPERM, "hash:ip", &failed);
-		ck_assert_int_eq(failed.code, KG_E_NETNS);
-		ck_assert_int_eq(failed.errnum, EPERM);
-	}
+	(void)kg_sets_explain_absence(EPERM, "hash:ip", &failed);
+	ck_assert_int_eq(failed.code, KG_E_NETNS);
+	ck_assert_int_eq(failed.errnum, EPERM);
+}
 END_TEST
 
 Suite *kg_suite(void);
