@@ -40,6 +40,7 @@
 
 #include "child/landlock.h"
 #include "child/payload.h"
+#include "common/disposition.h"
 #include "common/fd.h"
 #include "common/frame.h"
 #include "common/role.h"
@@ -127,16 +128,12 @@ static int wait_for_go(struct entry *e, struct kg_error *err)
 
 static void set_signals(const struct kg_payload_head *head)
 {
-	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	struct sigaction dfl = { .sa_handler = SIG_DFL };
 	sigset_t mask;
 	int sig;
 
 	(void)sigemptyset(&mask);
-	for (sig = 1; sig <= 64; sig++) {
-		(void)sigaction(
-			sig, head->ignored & KG_BIT64(sig - 1) ? &ignore : &dfl,
-			NULL);
+	for (sig = 1; sig <= KG_DISPOSITION_SIGNALS; sig++) {
+		kg_disposition_set(sig, head->ignored & KG_BIT64(sig - 1));
 		if (head->blocked & KG_BIT64(sig - 1))
 			(void)sigaddset(&mask, sig);
 	}

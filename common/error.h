@@ -60,10 +60,10 @@ enum kg_errc {
 /**
  * struct kg_error - One failure, flat enough to be sent over a socket
  * @code:	What kind of failure (enum kg_errc); KG_E_NONE while there is
- *none
+ *		none
  * @errnum:	errno at the point of failure, 0 if no system call was involved
  * @msg:	Sentence fragment for the user: lower case, no newline,
- *outermost context first ("start the box: open /proc/7/ns/net: ...")
+ *		outermost context first ("start the box: open /proc/7/ns/net: ...")
  */
 struct kg_error {
 	uint32_t code;

@@ -22,7 +22,7 @@
 /**
  * enum kg_frame_type - What a frame says
  * @KG_FRAME_READY:	Sender is set up and waits (entry, gate, resolver,
- *worker)
+ *		worker)
  * @KG_FRAME_FAILED:	Sender failed and ends; @error says why
  * @KG_FRAME_GO:	Receiver may go on with its last step
  * @KG_FRAME_STARTED:	The command's exec has succeeded
@@ -32,7 +32,7 @@
  * @KG_FRAME_SIGNAL:	@value.a signal for the command; @value.b 1: its group
  * @KG_FRAME_STEP:	A step of the launch was reached; @step says when
  * @KG_FRAME_LOST:	A helper ended during the run; @value.a its enum
- *kg_role, or KG_ROLE_COUNT for slirp4netns
+ *		kg_role, or KG_ROLE_COUNT for slirp4netns
  * @KG_FRAME_ADDRESS:	Resolver asks the gate to open @address
  * @KG_FRAME_SYNC:	@value.a: everything before this frame is to be in force
  * @KG_FRAME_SYNCED:	@value.a: the SYNC of this number is in force

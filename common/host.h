@@ -63,10 +63,10 @@ struct kg_host {
  * @err:	Filled on failure; says what is wrong and what was expected
  *
  * Refuses "*", a leading "-", port 0, 53 and 853, a prefix of 0, host bits set
- * behind the prefix, numbers in any but dotted-quad form (127.1,
- *0x7f.1, 1.2.3), control characters, labels over 63 and names over 253 bytes,
- *and blocks that lie wholly in a range that is never opened
- *(kg_host_is_reserved()).
+ * behind the prefix, numbers in any but dotted-quad form (127.1, 0x7f.1,
+ * 1.2.3), control characters, labels over 63 and names over 253 bytes, and
+ * blocks that lie wholly in a range that is never opened
+ * (kg_host_is_reserved()).
  *
  * Return: 0, or -1 with KG_E_CONFIG
  */

@@ -3,6 +3,7 @@ noinst_LIBRARIES += common/libcommon.a
 common_libcommon_a_SOURCES = \
 	%D%/cause.c %D%/cause.h \
 	%D%/digest.c %D%/digest.h \
+	%D%/disposition.c %D%/disposition.h \
 	%D%/error.c %D%/error.h \
 	%D%/fd.c %D%/fd.h \
 	%D%/frame.c %D%/frame.h \

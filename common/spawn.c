@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/disposition.h"
 #include "common/fd.h"
 #include "common/role.h"
 #include "common/scoped.h"
@@ -34,12 +35,11 @@ static pid_t fork_with_pidfd(unsigned long flags, int *ret_pidfd)
 
 static void reset_signals(void)
 {
-	struct sigaction dfl = { .sa_handler = SIG_DFL };
 	sigset_t none;
 	int sig;
 
-	for (sig = 1; sig < NSIG; sig++)
-		(void)sigaction(sig, &dfl, NULL);
+	for (sig = 1; sig <= KG_DISPOSITION_SIGNALS; sig++)
+		kg_disposition_set(sig, false);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -87,7 +87,7 @@ kg_must_check int kg_firewall_apply(const struct kg_firewall_load loads[2],
  * @err:	Filled on failure
  *
  * Return: 1 when none is left, 0 when one still runs, or -1 with KG_E_NETNS
- *when one has failed after its commit
+ *		when one has failed after its commit
  */
 kg_must_check int kg_firewall_run_check(struct kg_firewall_run *run,
 					struct kg_error *err);

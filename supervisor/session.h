@@ -26,7 +26,7 @@
  * @trace:	Steps; borrowed
  * @timeout_ms:	Longest run of the command in milliseconds, 0 for none
  * @strangers:	kgate had children before (exec from a shell): they aren't
- *waited for
+ *		waited for
  */
 struct kg_session {
 	struct kg_frame_link worker;

@@ -208,8 +208,9 @@ $(as_user) $(as_root): Makefile
 
 # The unit tests once more under valgrind: make check-valgrind.  Without those
 # that enter a seccomp filter, which valgrind's own calls don't pass, or a
-# Landlock domain, which it doesn't know.  Leaks are for --enable-sanitizers to find: a process that ends in
-# _exit() frees nothing, and valgrind would count that.
+# Landlock domain, which it doesn't know.  Leaks are for --enable-sanitizers to
+# find: a process that ends in _exit() frees nothing, and valgrind would count
+# that.
 VALGRIND = valgrind
 VALGRIND_FLAGS = --quiet --error-exitcode=99
 not_under_valgrind = %D%/unit/filter.t %D%/unit/landlock.t \
