@@ -102,6 +102,12 @@ static void put_mount(FILE *f, const struct kg_mount *m, int data_fd)
 	if (kinds[m->kind].source)
 		put(f, "%s", m->source);
 	put(f, "%s", m->target);
+
+	/* Or its owner could give it another mode. */
+	if (m->kind == KG_MOUNT_COVER_DIR) {
+		put(f, "--remount-ro");
+		put(f, "%s", m->target);
+	}
 }
 
 bool kg_bwrap_needs_data(const struct kg_mount *mount)

@@ -363,12 +363,11 @@ static int lay_boxfiles(struct builder *b, struct kg_error *err)
 			"/etc/resolv.conf", err);
 }
 
-static bool is_inside(const char *path, const char *dir)
+static bool is_below(const char *path, const char *dir)
 {
 	size_t len = strlen(dir);
 
-	return strncmp(path, dir, len) == 0 &&
-	       (path[len] == '\0' || path[len] == '/');
+	return strncmp(path, dir, len) == 0 && path[len] == '/';
 }
 
 static int by_real_path(const void *a, const void *b)
@@ -409,7 +408,7 @@ static int lay_paths(struct builder *b, bool in_project, struct kg_error *err)
 		sorted[i] = &policy->paths[i];
 	qsort(sorted, policy->path_count, sizeof(*sorted), by_real_path);
 	for (i = 0; i < policy->path_count; i++)
-		if (is_inside(sorted[i]->real, b->in->project) == in_project &&
+		if (is_below(sorted[i]->real, b->in->project) == in_project &&
 		    lay_path(b, sorted[i], err))
 			return -1;
 	return 0;
@@ -461,6 +460,61 @@ int kg_plan_build(const struct kg_plan_input *input, struct kg_plan *ret,
 		}
 	*ret = b.plan;
 	return 0;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/* Whether a later row lies over a path of the box that row @index shows. */
+static bool is_covered(const struct kg_plan *plan, size_t index,
+		       const char *path)
+{
+	size_t i;
+
+	for (i = index + 1; i < plan->count; i++)
+		if (plan->mounts[i].kind != KG_MOUNT_SEAL &&
+		    (strcmp(path, plan->mounts[i].target) == 0 ||
+		     is_below(path, plan->mounts[i].target)))
+			return true;
+	return false;
+}
+
+/* Whether one bind shows a file of the host that lies in or below @dir. */
+static bool shows_below(const struct kg_plan *plan, size_t index,
+			const char *dir, const char *rest)
+{
+	const struct kg_mount *m = &plan->mounts[index];
+	char inside[PATH_MAX];
+
+	if (m->kind != KG_MOUNT_BIND && m->kind != KG_MOUNT_RO_BIND)
+		return false;
+	if (snprintf(inside, sizeof(inside), "%s%s", m->target, rest) >=
+	    (int)sizeof(inside))
+		return false;
+	return is_same_file(m->source, dir) && !is_covered(plan, index, inside);
+}
+
+const char *kg_plan_shows(const struct kg_plan *plan, const char *path)
+{
+	char dir[PATH_MAX];
+	size_t i, len;
+
+	if (snprintf(dir, sizeof(dir), "%s", path) >= (int)sizeof(dir))
+		return NULL;
+	for (len = strlen(dir); len > 1;) {
+		for (i = 0; i < plan->count; i++)
+			if (shows_below(plan, i, dir, path + len))
+				return plan->mounts[i].target;
+		while (len > 0 && dir[--len] != '/')
+			;
+		dir[len] = '\0';
+	}
+	return NULL;
 }
 
 void kg_plan_done(struct kg_plan *plan)

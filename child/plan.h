@@ -110,6 +110,17 @@ kg_must_check int kg_plan_build(const struct kg_plan_input *input,
 				struct kg_plan *ret, struct kg_error *err);
 
 /**
+ * kg_plan_shows() - Whether the box would see a file of the host
+ * @plan:	Plan; borrowed
+ * @path:	Real path on the host; borrowed
+ *
+ * Under whatever name: folders are compared by device and inode.
+ *
+ * Return: the mount point that shows it, borrowed from @plan, or NULL
+ */
+const char *kg_plan_shows(const struct kg_plan *plan, const char *path);
+
+/**
  * kg_plan_done() - Release what a plan owns
  * @plan:	Plan; becomes empty
  */

@@ -146,6 +146,10 @@ static int obey(struct worker *w, const struct kg_frame *frame,
 	return 0;
 }
 
+/*
+ * Its end is heard here and not by a signal: bwrap's child isn't bound to
+ * bwrap's life from its first moment on, and somebody has to end it.
+ */
 static int hear_supervisor(struct worker *w, struct kg_error *err)
 {
 	struct kg_frame frame;
@@ -720,7 +724,7 @@ static int build_and_attend(struct worker *w, struct kg_error *err)
 	size_t i;
 
 	close_foreign(w);
-	if (empty_stdio(err) || become_worker(w, err))
+	if (empty_stdio(err) || become_worker(w, err) || kg_spawn_adopt(err))
 		return -1;
 	for (i = 0; i < KG_ARRAY_LEN(steps); i++) {
 		if (steps[i].run(w, err) == 0)
@@ -756,11 +760,13 @@ void kg_worker_main(void *ctx)
 	int rc = build_and_attend(&w, &err);
 
 	end_box(&w);
-	if (rc == 0)
+	if (rc == 0) {
 		rc = kg_frame_send_plain(w.supervisor.fd, KG_FRAME_EXITED,
 					 w.status, 0, &err);
-	else
+		reap(&w);
+	} else {
+		kg_spawn_end_children(NULL, 0, kg_wait_ms(KG_WAIT_END));
 		kg_frame_send_failed(w.supervisor.fd, &err);
-	reap(&w);
+	}
 	_exit(rc ? 125 : 0);
 }

@@ -63,7 +63,7 @@ enum kg_errc {
  *		none
  * @errnum:	errno at the point of failure, 0 if no system call was involved
  * @msg:	Sentence fragment for the user: lower case, no newline,
- *		outermost context first ("start the box: open /proc/7/ns/net: ...")
+ *		outermost context first ("start the box: open FILE: ...")
  */
 struct kg_error {
 	uint32_t code;

@@ -16,8 +16,7 @@
 static const struct kg_role_spec roles[] = {
 	/* clang-format off */
 	[KG_ROLE_SUPERVISOR] = { "kgate",	   0, .inherits = true },
-	[KG_ROLE_WORKER]     = { "kgate-worker",   0, .inherits = true,
-				 .pdeathsig = SIGKILL },
+	[KG_ROLE_WORKER]     = { "kgate-worker",   0, .inherits = true },
 	[KG_ROLE_ENTRY]	     = { "kgate-entry",	   0, .inside = true },
 	[KG_ROLE_GATE_SETUP] = { "kgate-gate",
 				 KG_BIT64(CAP_NET_ADMIN) |

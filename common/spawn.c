@@ -3,13 +3,16 @@
 
 #include "common/spawn.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +21,13 @@
 #include "common/fd.h"
 #include "common/role.h"
 #include "common/scoped.h"
+#include "common/step.h"
+
+/* More than a launch has; the rest comes in the next round. */
+#define MANY_CHILDREN 64
+
+/* Between two looks at processes that are dying. */
+#define REAP_PAUSE_MS 2
 
 /* fork() that also returns a pidfd, without a gap between the two. */
 static pid_t fork_with_pidfd(unsigned long flags, int *ret_pidfd)
@@ -161,6 +171,89 @@ int kg_spawn_find(const char *name, char **ret, struct kg_error *err)
 		return kg_fail(err, KG_E_NOEXEC, denied, "execute %s", name);
 	return kg_fail(err, KG_E_NOENT, 0, "%s is not in %s", name,
 		       KG_SAFE_PATH);
+}
+
+int kg_spawn_adopt(struct kg_error *err)
+{
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+		return kg_fail_system(err, "adopt the launch's processes");
+	return 0;
+}
+
+/* Field 4 of /proc/PID/stat, behind a name that may hold anything: proc(5). */
+static pid_t parent_of(const char *pid)
+{
+	kg_auto_close int fd = -1;
+	char path[64], text[512], *end;
+	int parent = -1;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	end = strrchr(text, ')');
+	if (!end || sscanf(end, ") %*c %d", &parent) != 1)
+		return -1;
+	return parent;
+}
+
+size_t kg_spawn_list_children(pid_t *ret, size_t max)
+{
+	pid_t self = getpid();
+	struct dirent *entry;
+	size_t count = 0;
+	DIR *proc = opendir("/proc");
+
+	while (proc && (entry = readdir(proc))) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+		    parent_of(entry->d_name) != self)
+			continue;
+		if (count < max)
+			ret[count] = (pid_t)atoi(entry->d_name);
+		count++;
+	}
+	if (proc)
+		(void)closedir(proc);
+	return count;
+}
+
+static bool is_spared(pid_t pid, const pid_t *spare, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (spare[i] == pid)
+			return true;
+	return false;
+}
+
+/* Returns whether there was any. */
+static bool kill_children(const pid_t *spare, size_t count)
+{
+	pid_t children[MANY_CHILDREN];
+	size_t n = kg_spawn_list_children(children, MANY_CHILDREN), i;
+	bool any = false;
+
+	for (i = 0; i < n && i < MANY_CHILDREN; i++) {
+		if (is_spared(children[i], spare, count))
+			continue;
+		any = true;
+		(void)kill(children[i], SIGKILL);
+		(void)waitpid(children[i], NULL, WNOHANG);
+	}
+	return any;
+}
+
+/* Each round may bring the orphans of those that the last one killed. */
+void kg_spawn_end_children(const pid_t *spare, size_t count, int timeout_ms)
+{
+	uint64_t end_ns = kg_now_ns() + (uint64_t)timeout_ms * 1000000;
+
+	while (kill_children(spare, count) && kg_now_ns() < end_ns)
+		(void)poll(NULL, 0, REAP_PAUSE_MS);
 }
 
 bool kg_child_has_ended(const struct kg_child *child)

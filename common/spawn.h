@@ -94,6 +94,34 @@ kg_must_check int kg_spawn_find(const char *name, char **ret,
 				struct kg_error *err);
 
 /**
+ * kg_spawn_adopt() - Become the parent of what one's children leave behind
+ * @err:	Filled on failure
+ *
+ * A process whose parent has died comes to the nearest ancestor that has asked
+ * for it, instead of to init.
+ *
+ * Return: 0, or -1 with KG_E_SYSTEM
+ */
+kg_must_check int kg_spawn_adopt(struct kg_error *err);
+
+/**
+ * kg_spawn_end_children() - Kill every child, adopted ones too, and reap them
+ * @spare:	Children to leave alone; borrowed
+ * @count:	How many
+ * @timeout_ms:	Longest wait in milliseconds
+ */
+void kg_spawn_end_children(const pid_t *spare, size_t count, int timeout_ms);
+
+/**
+ * kg_spawn_list_children() - Find the children of this process
+ * @ret:	Receives their pids
+ * @max:	Room in @ret
+ *
+ * Return: how many there are, which may be more than @max
+ */
+size_t kg_spawn_list_children(pid_t *ret, size_t max);
+
+/**
  * kg_child_has_ended() - Look whether a child has ended
  * @child:	Child; borrowed
  *

@@ -41,6 +41,8 @@ static const struct {
 	[KG_WAIT_INFO]	  = { 5000,  "bwrap to make the box" },
 	[KG_WAIT_ENTRY]	  = { 5000,  "bwrap to start kgate-entry in the box" },
 	[KG_WAIT_RULES]	  = { 10000, "iptables-restore and ip6tables-restore" },
+	[KG_WAIT_RULES_END] = { 3000,
+				"iptables-restore and ip6tables-restore" },
 	[KG_WAIT_GATE]	  = { 12000, "the gate to close the firewall" },
 	[KG_WAIT_RESOLVER] = { 5000, "the resolver to make its sockets" },
 	[KG_WAIT_SLIRP]	  = { 5000,  "slirp4netns to become ready" },

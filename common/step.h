@@ -59,6 +59,7 @@ enum kg_step {
  * @KG_WAIT_INFO:	bwrap's information about its child
  * @KG_WAIT_ENTRY:	kgate-entry's first word
  * @KG_WAIT_RULES:	The firewall's commit, seen from the gate
+ * @KG_WAIT_RULES_END:	The end of the restore programs after their commit
  * @KG_WAIT_GATE:	The gate's word that it is closed, seen from the worker
  * @KG_WAIT_RESOLVER:	The resolver's word that its sockets are made
  * @KG_WAIT_SLIRP:	slirp4netns' word that it is ready
@@ -80,6 +81,7 @@ enum kg_wait {
 	KG_WAIT_INFO,
 	KG_WAIT_ENTRY,
 	KG_WAIT_RULES,
+	KG_WAIT_RULES_END,
 	KG_WAIT_GATE,
 	KG_WAIT_RESOLVER,
 	KG_WAIT_SLIRP,

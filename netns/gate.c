@@ -29,7 +29,7 @@
  * @resolver:	Channel to the resolver, closed once the other end is; owned
  * @sets:	Address sets; owned
  * @link:	Watches tap0, until it stands; owned
- * @rules:	Restore programs that may still run, or NULL; owned
+ * @rules:	Restore programs until they have ended, or NULL; owned
  * @index:	Index of tap0
  * @ipv6:	The box has IPv6, and rules for it
  * @over:	The worker has ended
@@ -178,6 +178,26 @@ static int wait_for_link(struct gate *g, struct kg_error *err)
 	return kg_link_wait_guest(g->link, timeout_ms, &g->index, err);
 }
 
+/*
+ * They have committed; how they end still counts, and the command isn't there
+ * before they have.  slirp4netns has made the link meanwhile.
+ */
+static int see_rules_through(struct gate *g, struct kg_error *err)
+{
+	uint64_t since_ns = kg_now_ns();
+	int rc;
+
+	while ((rc = kg_firewall_run_check(g->rules, err)) == 0)
+		if (!kg_fd_wait(kg_firewall_run_fd(g->rules),
+				kg_deadline_ms(since_ns, KG_WAIT_RULES_END)))
+			return kg_fail(err, KG_E_TIMEOUT, 0,
+				       "gave up after %d ms waiting for %s",
+				       kg_wait_ms(KG_WAIT_RULES_END),
+				       kg_wait_name(KG_WAIT_RULES_END));
+	kg_firewall_run_free(kg_take_ptr(g->rules));
+	return rc < 0 ? -1 : 0;
+}
+
 static int finish_link(struct gate *g, struct kg_error *err)
 {
 	if (g->ipv6 && kg_link_add_ipv6(g->link, g->index, err))
@@ -255,26 +275,15 @@ static int hear_worker(struct gate *g, struct kg_error *err)
 	return 0;
 }
 
-static int reap_rules(struct gate *g, struct kg_error *err)
-{
-	int rc = kg_firewall_run_check(g->rules, err);
-
-	if (rc == 1)
-		kg_firewall_run_free(kg_take_ptr(g->rules));
-	return rc < 0 ? -1 : 0;
-}
-
 static const struct {
 	int (*run)(struct gate *g, struct kg_error *err);
-} handlers[] = { { hear_worker }, { hear_resolver }, { reap_rules } };
+} handlers[] = { { hear_worker }, { hear_resolver } };
 
 static int serve_once(struct gate *g, struct kg_error *err)
 {
 	struct pollfd fds[KG_ARRAY_LEN(handlers)] = {
 		{ .fd = g->worker.fd, .events = POLLIN },
 		{ .fd = g->resolver.fd, .events = POLLIN },
-		{ .fd = g->rules ? kg_firewall_run_fd(g->rules) : -1,
-		  .events = POLLIN },
 	};
 	size_t i;
 
@@ -315,6 +324,7 @@ static const struct {
 	{ "shed the setup role",	shed_setup },
 	{ "say that it is ready",	say_ready },
 	{ "wait for the link",		wait_for_link },
+	{ "end the rule programs",	see_rules_through },
 	{ "finish the link",		finish_link },
 	{ "keep the firewall",		serve },
 	/* clang-format on */

@@ -57,6 +57,7 @@ struct run {
 	char digest[KG_DIGEST_BYTES];
 	bool has_policy;
 	bool launched;
+	bool audit_failed; /* and that was told */
 };
 
 /* --- lists for the audit log -------------------------------------------- */
@@ -201,34 +202,54 @@ static bool is_there(const char *dir, const char *name)
 	       lstat(path, &st) == 0;
 }
 
+/* Cuts the last component off; false at the root. */
+static bool go_up(char *dir)
+{
+	char *slash = strrchr(dir, '/');
+
+	if (!slash || !slash[1])
+		return false;
+	slash[slash == dir] = '\0';
+	return true;
+}
+
+static bool is_home(const struct kg_home *home, const char *dir)
+{
+	return (home->env_dir && strcmp(dir, home->env_dir) == 0) ||
+	       (home->passwd_dir && strcmp(dir, home->passwd_dir) == 0);
+}
+
+/* How many levels above the working directory its repository's root is. */
+static size_t levels_of_repository(const struct run *r)
+{
+	kg_auto_free char *dir = strdup(r->cwd);
+	size_t levels = 0;
+
+	for (; dir && !is_home(&r->home, dir); levels++) {
+		if (is_there(dir, ".git"))
+			return levels;
+		if (!go_up(dir))
+			break;
+	}
+	return 0;
+}
+
 /* Up to the repository's root, where a later version will look for them. */
 static int check_project_files(struct run *r, struct kg_error *err)
 {
 	static const char name[] = ".kgate.yaml";
 	kg_auto_free char *dir = strdup(r->cwd);
-	bool in_repository = false;
-	char *slash;
+	kg_auto_free char *path = NULL;
+	size_t left = levels_of_repository(r);
 
-	if (!dir)
+	while (dir && !is_there(dir, name)) {
+		if (left-- == 0)
+			return 0;
+		(void)go_up(dir);
+	}
+	if (!dir || asprintf(&path, "%s/%s", dir, name) < 0)
 		return kg_fail_system(err, "look for %s", name);
-	if (is_there(dir, name))
-		return kg_cause_fail(err, KG_CAUSE_PROJECT_FILE, 0, name);
-	for (slash = dir; *slash && !in_repository;) {
-		in_repository = is_there(dir, ".git");
-		slash = strrchr(dir, '/');
-		if (!in_repository)
-			*slash = '\0';
-	}
-	if (!in_repository)
-		return 0;
-	(void)strcpy(dir, r->cwd);
-	while (!is_there(dir, ".git")) {
-		*strrchr(dir, '/') = '\0';
-		if (is_there(dir, name))
-			return kg_cause_fail(err, KG_CAUSE_PROJECT_FILE, 0,
-					     dir);
-	}
-	return 0;
+	return kg_cause_fail(err, KG_CAUSE_PROJECT_FILE, 0, path);
 }
 
 static int resolve_paths(struct run *r, struct kg_error *err)
@@ -236,37 +257,6 @@ static int resolve_paths(struct run *r, struct kg_error *err)
 	if (kg_paths_resolve(&r->policy, &r->home, &r->rule, err))
 		return -1;
 	return kg_digest_policy(&r->policy, r->digest, err);
-}
-
-static bool is_inside(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-
-	return strncmp(path, dir, len) == 0 &&
-	       (path[len] == '/' || path[len] == '\0');
-}
-
-/* The command must not be able to write its own record. */
-static int check_audit_place(struct run *r, struct kg_error *err)
-{
-	kg_auto_free char *real = realpath(r->audit_path, NULL);
-	const char *inside = NULL;
-	size_t i;
-
-	if (!real)
-		return kg_fail(err, KG_E_AUDIT, errno, "find %s",
-			       r->audit_path);
-	if (is_inside(real, r->cwd))
-		inside = r->cwd;
-	for (i = 0; i < r->policy.path_count; i++)
-		if (is_inside(real, r->policy.paths[i].real))
-			inside = r->policy.paths[i].real;
-	if (inside)
-		return kg_fail(err, KG_E_AUDIT, 0,
-			       "the audit log %s would be visible in the box, "
-			       "through %s; put it elsewhere with --audit",
-			       real, inside);
-	return 0;
 }
 
 static int probe(struct run *r, struct kg_error *err)
@@ -325,6 +315,24 @@ static int build_launch(struct run *r, struct kg_error *err)
 	return 0;
 }
 
+/* The command must not be able to read or write its own record. */
+static int check_audit_place(struct run *r, struct kg_error *err)
+{
+	kg_auto_free char *real = realpath(r->audit_path, NULL);
+	const char *through;
+
+	if (!real)
+		return kg_fail(err, KG_E_AUDIT, errno, "find %s",
+			       r->audit_path);
+	through = kg_plan_shows(&r->launch.plan, real);
+	if (through)
+		return kg_fail(err, KG_E_AUDIT, 0,
+			       "the audit log %s would be visible in the box, "
+			       "through %s; put it elsewhere with --audit",
+			       real, through);
+	return 0;
+}
+
 static int build_environment(struct run *r, struct kg_error *err)
 {
 	return kg_environ_build(environ, r->home.box_dir, r->cwd,
@@ -371,8 +379,9 @@ static void write_block(struct run *r, enum kg_audit_stage stage,
 	record.reason = reason;
 	record.rule = r->rule.text[0] ? r->rule.text : NULL;
 	record.rule_origin = r->rule.text[0] ? "built in" : NULL;
-	if (kg_audit_append(&r->audit, r->id, &record, &err) ||
-	    kg_audit_sync(&r->audit, &err))
+	if ((kg_audit_append(&r->audit, r->id, &record, &err) ||
+	     kg_audit_sync(&r->audit, &err)) &&
+	    !r->audit_failed)
 		kg_say("the refusal isn't in the audit log: %s", err.msg);
 }
 
@@ -404,6 +413,7 @@ _Static_assert(KG_ARRAY_LEN(stages) == KG_E_COUNT, "every code has a stage");
 static int refuse(struct run *r, const struct kg_error *err)
 {
 	kg_say("%s", err->msg);
+	r->audit_failed = err->code == KG_E_AUDIT;
 	write_block(r,
 		    r->launched ? stages[err->code].after
 				: stages[err->code].before,
@@ -454,10 +464,10 @@ static int sync_audit(struct run *r, struct kg_error *err)
  * and nothing starts before its audit line is written.
  */
 static int (*const steps[])(struct run *r, struct kg_error *err) = {
-	open_relay,	     check_nesting, find_home,	       find_project,
-	open_audit,	     check_ceiling, load_policy,       check_project,
-	check_project_files, resolve_paths, check_audit_place, probe,
-	build_environment,   build_launch,  write_launch,      start_worker,
+	open_relay,	     check_nesting,	find_home,    find_project,
+	open_audit,	     check_ceiling,	load_policy,  check_project,
+	check_project_files, resolve_paths,	probe,	      build_environment,
+	build_launch,	     check_audit_place, write_launch, start_worker,
 	sync_audit,
 };
 

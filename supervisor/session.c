@@ -8,16 +8,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/fd.h"
 #include "common/scoped.h"
 #include "common/util.h"
-
-/* Milliseconds between two looks at adopted processes that are ending. */
-#define REAP_PAUSE_MS 2
 
 enum phase {
 	PHASE_BUILDING, /* no GO yet: a signal or a failure ends the launch */
@@ -311,27 +307,22 @@ int kg_session_adopt(struct kg_session *session, struct kg_error *err)
 {
 	siginfo_t info = { 0 };
 
-	session->strangers = waitid(P_ALL, 0, &info,
-				    WEXITED | WNOHANG | WNOWAIT) == 0;
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
-		return kg_fail_system(err, "adopt the launch's processes");
-	return 0;
+	/* The usual case, and the cheap one: no child at all. */
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
+		session->stranger_count = kg_spawn_list_children(
+			session->strangers, KG_SESSION_STRANGERS);
+	return kg_spawn_adopt(err);
 }
 
-/* Adopted helpers are dying already: their parent's end has told them. */
 void kg_session_abort(struct kg_session *session)
 {
-	uint64_t since_ns = kg_now_ns();
-	pid_t pid;
-
-	kg_child_done(&session->child);
-	if (session->strangers)
+	if (session->child.pid <= 0)
 		return;
-	do {
-		pid = waitpid(-1, NULL, WNOHANG);
-		if (pid == 0)
-			(void)poll(NULL, 0, REAP_PAUSE_MS);
-	} while (pid >= 0 && kg_deadline_ms(since_ns, KG_WAIT_END) > 0);
+	kg_child_done(&session->child);
+	if (session->stranger_count <= KG_SESSION_STRANGERS)
+		kg_spawn_end_children(session->strangers,
+				      session->stranger_count,
+				      kg_wait_ms(KG_WAIT_END));
 }
 
 void kg_session_reap(struct kg_session *session)

@@ -17,6 +17,9 @@
 #include "supervisor/signals.h"
 #include "supervisor/trace.h"
 
+/* Whoever has more children before the start is on its own. */
+#define KG_SESSION_STRANGERS 64
+
 /**
  * struct kg_session - What the loop works with
  * @worker:	Channel to the worker; owned
@@ -25,8 +28,8 @@
  * @signals:	The caller's signals; borrowed
  * @trace:	Steps; borrowed
  * @timeout_ms:	Longest run of the command in milliseconds, 0 for none
- * @strangers:	kgate had children before (exec from a shell): they aren't
- *		waited for
+ * @strangers:	Children that kgate had before (exec from a shell)
+ * @stranger_count:	How many; none of them is touched
  */
 struct kg_session {
 	struct kg_frame_link worker;
@@ -35,7 +38,8 @@ struct kg_session {
 	struct kg_signals *signals;
 	struct kg_trace *trace;
 	int64_t timeout_ms;
-	bool strangers;
+	pid_t strangers[KG_SESSION_STRANGERS];
+	size_t stranger_count;
 };
 
 #define KG_SESSION_INIT                               \

@@ -27,9 +27,14 @@ fifo() {
 	echo "${2:-$PROJECT}/$1"
 }
 
-# hear FIFO - the first line that somebody writes there, in $heard
-# shellcheck disable=SC2034
-hear() { heard=$(timeout 20 head -n 1 "$1"); }
+# hear FIFO - the first line that somebody writes there, in $heard; who wrote the
+# last one may not have closed it yet, and does so without a word
+hear() {
+	heard=
+	while [ -z "$heard" ]; do
+		heard=$(timeout 20 head -n 1 "$1") || break
+	done
+}
 
 # --- background ---------------------------------------------------------------
 

@@ -232,6 +232,34 @@ run env "HOME=$tap_scratch/strange" "$KGATE" run --audit "$tap_scratch/a" -- \
 	cat "$tap_scratch/strange/secret"
 is "$out" '' 'what HOME names is hidden'
 
+# A home that lies where the box shows the system.
+mkdir -p /opt/runner/kg-home && echo hunter2 >/opt/runner/kg-home/secret
+# shellcheck disable=SC2016 # for the shell inside
+run env HOME=/opt/runner/kg-home "$KGATE" run --audit "$tap_scratch/a" -- \
+	sh -c 'ls -A ~; cat ~/secret; echo new >~/new && cat ~/new'
+is "$out" new 'a home below /opt is hidden, and can be written'
+[ ! -e /opt/runner/kg-home/new ]
+ok $? 'nothing comes to the real one'
+if [ "$tap_user" = root ]; then
+	cp /etc/passwd "$tap_dir/passwd"
+	mkdir /opt/kg-home && echo hunter2 >/opt/kg-home/secret
+	other=$(mktemp -d /srv/kgt.XXXXXX)
+	chown -R kgate-test: /opt/kg-home "$other"
+	sed '/^kgate-test:/s|:[^:]*:\([^:]*\)$|:/opt/kg-home:\1|' \
+		"$tap_dir/passwd" >/etc/passwd
+	cd "$other" || exit 99
+	for how in '-u HOME' "HOME=$other/home" HOME=/opt; do
+		mkdir -p "$other/home" && chown kgate-test: "$other/home"
+		# shellcheck disable=SC2086 # an option of env's and its value
+		run setpriv --reuid=kgate-test --regid=kgate-test \
+			--clear-groups env $how "$KGATE" run -- \
+			sh -c 'cat /opt/kg-home/secret; ls -A /opt/kg-home'
+		is "$out" '' "a passwd home below /opt is hidden ($how)"
+	done
+	cd "$PROJECT" && cat "$tap_dir/passwd" >/etc/passwd
+	rm -r "$other" /opt/kg-home
+fi
+
 # HOME of somebody else: his files don't decide, neither home is seen.
 if [ "$tap_user" = root ]; then
 	other=$(mktemp -d /srv/kgt.XXXXXX)

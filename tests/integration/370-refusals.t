@@ -144,6 +144,12 @@ chmod 0600 "$HOME/.kgate/config.yaml"
 audit_mark
 run "$KGATE" run --config "$HOME/other.yaml" -- touch started
 told 125 'other\.yaml.*No such file' block:config 'a config that is not there'
+audit_mark
+run "$KGATE" run --config "$(printf '/no\nsuch\033[2J\177file')" -- touch started
+told 125 'open /no.such.\[2J.file: No such file' block:config \
+	'a config with an odd name'
+is "$(tr -d '\n' <"$run_msg" | tr -cd '\001-\037\177' | wc -c)" 0 \
+	'which sends nothing odd to a terminal'
 snapshot_same before 'nothing was started, nothing is left'
 
 # What a later version will obey isn't passed over by this one.

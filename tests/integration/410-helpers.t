@@ -40,7 +40,7 @@ for mode in restricted off open; do
 		"$mode: a bwrap that is no program"
 	no_faults
 	fake bwrap "$FAULTS/box" dies -
-	fails 'bwrap.*setting up uid map: Permission denied' \
+	fails 'bwrap.*setting up uid map: Permission denied$' \
 		'launch block:box' "$mode: a bwrap that says why it ends"
 	no_faults
 done
@@ -71,7 +71,7 @@ fails "slirp4netns isn't installed.*install the package" block:backend \
 	'without slirp4netns'
 no_faults
 fake slirp4netns "$FAULTS/slirp" dies -
-fails 'slirp4netns .*ended.*no tap for you' 'launch block:box' \
+fails 'slirp4netns .*ended.*no tap for you$' 'launch block:box' \
 	'a slirp4netns that says why it ends'
 no_faults
 fake slirp4netns "$FAULTS/slirp" ready -

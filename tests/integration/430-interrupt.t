@@ -18,7 +18,6 @@ new_home
 new_project
 config 'network: restricted' 'hosts: [web.test]'
 at=$(fifo at "$tap_scratch")
-snapshot_take before "$PROJECT"
 
 # hold STEP - what makes launches stay there, and say so to $at
 hold() {
@@ -39,16 +38,19 @@ hold() {
 	esac
 }
 
-# ask_for NAME - start a launch with this host, and return when it asks for it
+# ask_for NAME [COMMAND...] - start a launch with this host, by that command,
+# and return when it asks for it
 ask_for() {
 	lines=$(wc -l <"$KG_WORLD_DIR/internet.log")
 	timeout 20 tail -n "+$((lines + 1))" -f "$KG_WORLD_DIR/internet.log" \
 		>"$at" &
 	watch=$!
 	exec 6<"$at"
-	start "$KGATE" run --allow-net "$1" -- touch started
+	asked_for=$1
+	shift
+	start "$@" "$KGATE" run --allow-net "$asked_for" -- touch started
 	while read -r line <&6; do
-		case $line in *" $1 "*) break ;; esac
+		case $line in *" $asked_for "*) break ;; esac
 	done
 	exec 6<&-
 	kill "$watch"
@@ -85,6 +87,7 @@ for step in 'bwrap starts' 'the box is half made' 'kgate-entry is to start' \
 	'the log is being synced'
 do
 	hold "$step"
+	snapshot_take before "$PROJECT"
 	for row in INT:130 TERM:143; do
 		name=SIG${row%:*}
 		caught "$step" "${row%:*}"
@@ -99,6 +102,7 @@ do
 	snapshot_same before "when $step, nothing was started, nothing is left"
 done
 hold 'slirp4netns starts'
+snapshot_take before "$PROJECT"
 for row in HUP:129 QUIT:131; do
 	caught 'slirp4netns starts' "${row%:*}"
 	is "$rc:$out:$(audit_since)" "${row#*:}::launch block:box" \
@@ -113,6 +117,12 @@ for name in USR1 USR2 CONT; do
 	kill -s "$name" "$job"
 	finish
 	is "$rc:$msg" 0: "SIG$name ends no launch"
+done
+for name in HUP INT TERM; do
+	ask_for slow.test env "--ignore-signal=$name"
+	kill -s "$name" "$job"
+	finish
+	is "$rc:$msg" 0: "nor does SIG$name, where the caller ignores it"
 done
 [ -e started ]
 ok $? 'the command has run'

@@ -34,42 +34,41 @@ static const struct {
 };
 
 START_TEST(computes_what_the_standard_says)
-	{
-		char got[KG_DIGEST_BYTES];
-		size_t i;
+{
+	char got[KG_DIGEST_BYTES];
+	size_t i;
 
-		for (i = 0; i < KG_ARRAY_LEN(examples); i++) {
-			memset(got, 'x', sizeof(got));
-			kg_digest_text(examples[i].text,
-				       strlen(examples[i].text), got);
-			ck_assert_str_eq(got, examples[i].digest);
-			ck_assert_uint_eq(strlen(got), KG_DIGEST_BYTES - 1);
-		}
+	for (i = 0; i < KG_ARRAY_LEN(examples); i++) {
+		memset(got, 'x', sizeof(got));
+		kg_digest_text(examples[i].text, strlen(examples[i].text), got);
+		ck_assert_str_eq(got, examples[i].digest);
+		ck_assert_uint_eq(strlen(got), KG_DIGEST_BYTES - 1);
 	}
+}
 END_TEST
 
 START_TEST(takes_more_than_one_block)
-	{
-		kg_auto_free char *text = malloc(MILLION);
-		char got[KG_DIGEST_BYTES];
+{
+	kg_auto_free char *text = malloc(MILLION);
+	char got[KG_DIGEST_BYTES];
 
-		memset(text, 'a', MILLION);
-		kg_digest_text(text, MILLION, got);
-		ck_assert_str_eq(got, "cdc76e5c9914fb9281a1c7e284d73e67"
-				      "f1809a48a497200e046d39ccc7112cd0");
-	}
+	memset(text, 'a', MILLION);
+	kg_digest_text(text, MILLION, got);
+	ck_assert_str_eq(got, "cdc76e5c9914fb9281a1c7e284d73e67"
+			      "f1809a48a497200e046d39ccc7112cd0");
+}
 END_TEST
 
 START_TEST(counts_bytes_and_not_characters)
-	{
-		char one[KG_DIGEST_BYTES], other[KG_DIGEST_BYTES];
+{
+	char one[KG_DIGEST_BYTES], other[KG_DIGEST_BYTES];
 
-		kg_digest_text("a\0b", 3, one);
-		kg_digest_text("a\0c", 3, other);
-		ck_assert_str_ne(one, other);
-		kg_digest_text("a\0b", 2, other);
-		ck_assert_str_ne(one, other);
-	}
+	kg_digest_text("a\0b", 3, one);
+	kg_digest_text("a\0c", 3, other);
+	ck_assert_str_ne(one, other);
+	kg_digest_text("a\0b", 2, other);
+	ck_assert_str_ne(one, other);
+}
 END_TEST
 
 /* --- policies ------------------------------------------------------------ */
@@ -120,35 +119,35 @@ static void digest_of(const struct spec *spec, char *ret)
 }
 
 START_TEST(names_a_policy_by_its_sorted_lines)
-	{
-		static const char text[] = "network restricted\n"
-					   "host 192.0.2.0/24:5432\0"
-					   "host example.org:443\0"
-					   "host github.com\0"
-					   "path ro /srv/a\0"
-					   "path rw /srv/b";
-		char want[KG_DIGEST_BYTES], got[KG_DIGEST_BYTES];
+{
+	static const char text[] = "network restricted\n"
+				   "host 192.0.2.0/24:5432\0"
+				   "host example.org:443\0"
+				   "host github.com\0"
+				   "path ro /srv/a\0"
+				   "path rw /srv/b";
+	char want[KG_DIGEST_BYTES], got[KG_DIGEST_BYTES];
 
-		kg_digest_text(text, sizeof(text), want);
-		digest_of(&usual, got);
-		ck_assert_str_eq(got, want);
-	}
+	kg_digest_text(text, sizeof(text), want);
+	digest_of(&usual, got);
+	ck_assert_str_eq(got, want);
+}
 END_TEST
 
 START_TEST(does_not_depend_on_the_order_of_entries)
-	{
-		static const struct spec turned = {
-			.network = KG_NETWORK_RESTRICTED,
-			.hosts = { "192.0.2.0/24:5432", "github.com",
-				   "example.org:443" },
-			.paths = { "rw /srv/b", "ro /srv/a" },
-		};
-		char one[KG_DIGEST_BYTES], other[KG_DIGEST_BYTES];
+{
+	static const struct spec turned = {
+		.network = KG_NETWORK_RESTRICTED,
+		.hosts = { "192.0.2.0/24:5432", "github.com",
+			   "example.org:443" },
+		.paths = { "rw /srv/b", "ro /srv/a" },
+	};
+	char one[KG_DIGEST_BYTES], other[KG_DIGEST_BYTES];
 
-		digest_of(&usual, one);
-		digest_of(&turned, other);
-		ck_assert_str_eq(one, other);
-	}
+	digest_of(&usual, one);
+	digest_of(&turned, other);
+	ck_assert_str_eq(one, other);
+}
 END_TEST
 
 /* Each differs from the usual one, and from each other, in what it grants. */
@@ -204,57 +203,53 @@ static const struct spec others[] = {
 };
 
 START_TEST(depends_on_everything_that_is_granted)
-	{
-		char digests[KG_ARRAY_LEN(others)][KG_DIGEST_BYTES];
-		size_t i, j;
+{
+	char digests[KG_ARRAY_LEN(others)][KG_DIGEST_BYTES];
+	size_t i, j;
 
-		for (i = 0; i < KG_ARRAY_LEN(others); i++) {
-			digest_of(&others[i], digests[i]);
-			for (j = 0; j < i; j++)
-				ck_assert_msg(strcmp(digests[i], digests[j]) !=
-						      0,
-					      "%zu is like %zu", i, j);
-		}
+	for (i = 0; i < KG_ARRAY_LEN(others); i++) {
+		digest_of(&others[i], digests[i]);
+		for (j = 0; j < i; j++)
+			ck_assert_msg(strcmp(digests[i], digests[j]) != 0,
+				      "%zu is like %zu", i, j);
 	}
+}
 END_TEST
 
 START_TEST(does_not_depend_on_where_an_entry_was_written)
-	{
-		const struct kg_origin file = { KG_ORIGIN_FILE, "/x.yaml", 3,
-						7 };
-		struct kg_policy policy = KG_POLICY_INIT;
-		char one[KG_DIGEST_BYTES], other[KG_DIGEST_BYTES];
+{
+	const struct kg_origin file = { KG_ORIGIN_FILE, "/x.yaml", 3, 7 };
+	struct kg_policy policy = KG_POLICY_INIT;
+	char one[KG_DIGEST_BYTES], other[KG_DIGEST_BYTES];
 
-		add_entries(&policy, &usual, &file);
-		policy.network_origin = file;
-		ck_assert_ptr_nonnull(
-			kg_policy_add_file(&policy, "/x.yaml", &err));
-		ck_assert_int_eq(kg_digest_policy(&policy, one, &err), 0);
-		kg_policy_done(&policy);
-		digest_of(&usual, other);
-		ck_assert_str_eq(one, other);
-	}
+	add_entries(&policy, &usual, &file);
+	policy.network_origin = file;
+	ck_assert_ptr_nonnull(kg_policy_add_file(&policy, "/x.yaml", &err));
+	ck_assert_int_eq(kg_digest_policy(&policy, one, &err), 0);
+	kg_policy_done(&policy);
+	digest_of(&usual, other);
+	ck_assert_str_eq(one, other);
+}
 END_TEST
 
 /* "~/x" and a link to it are the same place. */
 START_TEST(names_paths_by_where_they_are)
-	{
-		struct kg_policy policy = KG_POLICY_INIT;
-		const struct kg_origin origin = { .kind = KG_ORIGIN_FLAG };
-		const struct spec real = { .network = KG_NETWORK_RESTRICTED,
-					   .paths = { "ro /srv/a" } };
-		char one[KG_DIGEST_BYTES], other[KG_DIGEST_BYTES];
+{
+	struct kg_policy policy = KG_POLICY_INIT;
+	const struct kg_origin origin = { .kind = KG_ORIGIN_FLAG };
+	const struct spec real = { .network = KG_NETWORK_RESTRICTED,
+				   .paths = { "ro /srv/a" } };
+	char one[KG_DIGEST_BYTES], other[KG_DIGEST_BYTES];
 
-		ck_assert_int_eq(kg_policy_add_path(&policy, "~/a", false,
-						    &origin, &err),
-				 0);
-		policy.paths[0].real = strdup("/srv/a");
-		policy.paths[0].link = strdup("/home/ann/a");
-		ck_assert_int_eq(kg_digest_policy(&policy, one, &err), 0);
-		kg_policy_done(&policy);
-		digest_of(&real, other);
-		ck_assert_str_eq(one, other);
-	}
+	ck_assert_int_eq(
+		kg_policy_add_path(&policy, "~/a", false, &origin, &err), 0);
+	policy.paths[0].real = strdup("/srv/a");
+	policy.paths[0].link = strdup("/home/ann/a");
+	ck_assert_int_eq(kg_digest_policy(&policy, one, &err), 0);
+	kg_policy_done(&policy);
+	digest_of(&real, other);
+	ck_assert_str_eq(one, other);
+}
 END_TEST
 
 Suite *kg_suite(void)

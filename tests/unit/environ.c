@@ -67,123 +67,121 @@ static const char *const passed[] = {
 };
 
 START_TEST(passes_what_is_on_the_list)
-	{
-		size_t i;
+{
+	size_t i;
 
-		build(passed);
-		for (i = 0; passed[i]; i++)
-			ck_assert_msg(count(passed[i]) == 1, "%s", passed[i]);
-		ck_assert_uint_eq(count("HOME=" HOME), 1);
-		ck_assert_uint_eq(count("PWD=" PROJECT), 1);
-		ck_assert_uint_eq(length(), KG_ARRAY_LEN(passed) - 1 + 2);
-	}
+	build(passed);
+	for (i = 0; passed[i]; i++)
+		ck_assert_msg(count(passed[i]) == 1, "%s", passed[i]);
+	ck_assert_uint_eq(count("HOME=" HOME), 1);
+	ck_assert_uint_eq(count("PWD=" PROJECT), 1);
+	ck_assert_uint_eq(length(), KG_ARRAY_LEN(passed) - 1 + 2);
+}
 END_TEST
 
 START_TEST(passes_nothing_else)
-	{
-		static const char *const others[] = {
-			"LD_PRELOAD=/x.so",
-			"LD_LIBRARY_PATH=/x",
-			"BASH_ENV=/x",
-			"ENV=/x",
-			"IFS=x",
-			"GITHUB_TOKEN=secret",
-			"AWS_SECRET_ACCESS_KEY=secret",
-			"SSH_AUTH_SOCK=/x",
-			"DBUS_SESSION_BUS_ADDRESS=unix:path=/x",
-			"XDG_RUNTIME_DIR=/x",
-			"DISPLAY=:0",
-			"OLDPWD=/x",
-			"MAIL=/x",
-			"EDITOR=vi",
-			"PATHS=/x",
-			"MYPATH=/x",
-			"path=/x",
-			"Path=/x",
-			"LANGUAGE=de",
-			"LC=x",
-			"LCALL=x",
-			"lc_all=C",
-			"USERNAME=ann",
-			"TERMCAP=x",
-			"TERMINFO=/x",
-			"TZDIR=/x",
-			"CI_JOB_TOKEN=secret",
-			"NO_COLORS=1",
-			"SHELLOPTS=xtrace",
-			" PATH=/x",
-			"=PATH=/x",
-			NULL,
-		};
+{
+	static const char *const others[] = {
+		"LD_PRELOAD=/x.so",
+		"LD_LIBRARY_PATH=/x",
+		"BASH_ENV=/x",
+		"ENV=/x",
+		"IFS=x",
+		"GITHUB_TOKEN=secret",
+		"AWS_SECRET_ACCESS_KEY=secret",
+		"SSH_AUTH_SOCK=/x",
+		"DBUS_SESSION_BUS_ADDRESS=unix:path=/x",
+		"XDG_RUNTIME_DIR=/x",
+		"DISPLAY=:0",
+		"OLDPWD=/x",
+		"MAIL=/x",
+		"EDITOR=vi",
+		"PATHS=/x",
+		"MYPATH=/x",
+		"path=/x",
+		"Path=/x",
+		"LANGUAGE=de",
+		"LC=x",
+		"LCALL=x",
+		"lc_all=C",
+		"USERNAME=ann",
+		"TERMCAP=x",
+		"TERMINFO=/x",
+		"TZDIR=/x",
+		"CI_JOB_TOKEN=secret",
+		"NO_COLORS=1",
+		"SHELLOPTS=xtrace",
+		" PATH=/x",
+		"=PATH=/x",
+		NULL,
+	};
 
-		build(others);
-		ck_assert_uint_eq(length(), 2);
-		ck_assert_str_eq(list[0], "HOME=" HOME);
-		ck_assert_str_eq(list[1], "PWD=" PROJECT);
-	}
+	build(others);
+	ck_assert_uint_eq(length(), 2);
+	ck_assert_str_eq(list[0], "HOME=" HOME);
+	ck_assert_str_eq(list[1], "PWD=" PROJECT);
+}
 END_TEST
 
 START_TEST(passes_no_word_without_a_value)
-	{
-		static const char *const words[] = { "PATH", "LC_ALL", "LC_",
-						     "TERM", "",       "=",
-						     "HOME", "PWD",    "secret",
-						     NULL };
+{
+	static const char *const words[] = { "PATH",   "LC_ALL", "LC_",	 "TERM",
+					     "",       "=",	 "HOME", "PWD",
+					     "secret", NULL };
 
-		build(words);
-		ck_assert_uint_eq(length(), 2);
-	}
+	build(words);
+	ck_assert_uint_eq(length(), 2);
+}
 END_TEST
 
 START_TEST(passes_an_empty_value_and_one_with_signs)
-	{
-		static const char *const odd[] = { "LANG=", "TERM==", "LC_A==B",
-						   "PATH=\x01\xff\n", NULL };
-		size_t i;
+{
+	static const char *const odd[] = { "LANG=", "TERM==", "LC_A==B",
+					   "PATH=\x01\xff\n", NULL };
+	size_t i;
 
-		build(odd);
-		for (i = 0; odd[i]; i++)
-			ck_assert_uint_eq(count(odd[i]), 1);
-		ck_assert_uint_eq(length(), 6);
-	}
+	build(odd);
+	for (i = 0; odd[i]; i++)
+		ck_assert_uint_eq(count(odd[i]), 1);
+	ck_assert_uint_eq(length(), 6);
+}
 END_TEST
 
 /* HOME and PWD are given, whatever the caller's say and how often. */
 START_TEST(gives_home_and_pwd_once)
-	{
-		static const char *const twice[] = { "HOME=/root", "PWD=/root",
-						     "HOME=/x", "PWD=/x",
-						     NULL };
+{
+	static const char *const twice[] = { "HOME=/root", "PWD=/root",
+					     "HOME=/x", "PWD=/x", NULL };
 
-		build(twice);
-		ck_assert_uint_eq(length(), 2);
-		ck_assert_uint_eq(count("HOME=" HOME), 1);
-		ck_assert_uint_eq(count("PWD=" PROJECT), 1);
-	}
+	build(twice);
+	ck_assert_uint_eq(length(), 2);
+	ck_assert_uint_eq(count("HOME=" HOME), 1);
+	ck_assert_uint_eq(count("PWD=" PROJECT), 1);
+}
 END_TEST
 
 /* Which of two counts is the reader's choice, in the box as outside. */
 START_TEST(keeps_duplicates_in_their_order)
-	{
-		static const char *const twice[] = { "TERM=a", "LC_ALL=x",
-						     "TERM=b", NULL };
+{
+	static const char *const twice[] = { "TERM=a", "LC_ALL=x", "TERM=b",
+					     NULL };
 
-		build(twice);
-		ck_assert_uint_eq(length(), 5);
-		ck_assert_str_eq(list[2], "TERM=a");
-		ck_assert_str_eq(list[3], "LC_ALL=x");
-		ck_assert_str_eq(list[4], "TERM=b");
-	}
+	build(twice);
+	ck_assert_uint_eq(length(), 5);
+	ck_assert_str_eq(list[2], "TERM=a");
+	ck_assert_str_eq(list[3], "LC_ALL=x");
+	ck_assert_str_eq(list[4], "TERM=b");
+}
 END_TEST
 
 START_TEST(copes_with_an_empty_environment)
-	{
-		static const char *const none[] = { NULL };
+{
+	static const char *const none[] = { NULL };
 
-		build(none);
-		ck_assert_uint_eq(length(), 2);
-		kg_environ_free(NULL);
-	}
+	build(none);
+	ck_assert_uint_eq(length(), 2);
+	kg_environ_free(NULL);
+}
 END_TEST
 
 Suite *kg_suite(void)

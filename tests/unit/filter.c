@@ -387,23 +387,22 @@ static void let_child_try(const struct kg_seccomp_table *table)
 }
 
 START_TEST(answers_exactly_the_errno_of_the_row)
-	{
-		char name[128];
-		size_t i;
+{
+	char name[128];
+	size_t i;
 
-		let_child_try(kg_filter_table());
-		for (i = 0; i < count; i++) {
-			const struct attempt *a = &attempts[i];
+	let_child_try(kg_filter_table());
+	for (i = 0; i < count; i++) {
+		const struct attempt *a = &attempts[i];
 
-			if (!a->want)
-				continue;
-			name_attempt(a, name, sizeof(name));
-			ck_assert_msg(
-				answers[i] == a->want ||
-					(a->also && answers[i] == a->also),
-				"%s: %d, want %d", name, answers[i], a->want);
-		}
+		if (!a->want)
+			continue;
+		name_attempt(a, name, sizeof(name));
+		ck_assert_msg(answers[i] == a->want ||
+				      (a->also && answers[i] == a->also),
+			      "%s: %d, want %d", name, answers[i], a->want);
 	}
+}
 END_TEST
 
 /* The filter as it is, but for the errno of its rows. */
@@ -423,41 +422,39 @@ static void mark_rules(struct kg_seccomp_rule *rules,
 }
 
 START_TEST(answers_before_the_kernel_does)
-	{
-		static struct kg_seccomp_rule rules[MAX_RULES];
-		struct kg_seccomp_table marked;
-		char name[128];
-		size_t i;
+{
+	static struct kg_seccomp_rule rules[MAX_RULES];
+	struct kg_seccomp_table marked;
+	char name[128];
+	size_t i;
 
-		mark_rules(rules, &marked);
-		let_child_try(&marked);
-		for (i = 0; i < count; i++) {
-			name_attempt(&attempts[i], name, sizeof(name));
-			ck_assert_msg((answers[i] == MARK) ==
-					      (attempts[i].want != 0),
-				      "%s: %d", name, answers[i]);
-		}
+	mark_rules(rules, &marked);
+	let_child_try(&marked);
+	for (i = 0; i < count; i++) {
+		name_attempt(&attempts[i], name, sizeof(name));
+		ck_assert_msg((answers[i] == MARK) == (attempts[i].want != 0),
+			      "%s: %d", name, answers[i]);
 	}
+}
 END_TEST
 
 START_TEST(changes_nothing_of_what_is_allowed)
-	{
-		int plain[MAX_ATTEMPTS];
-		char name[128];
-		size_t i;
+{
+	int plain[MAX_ATTEMPTS];
+	char name[128];
+	size_t i;
 
-		let_child_try(NULL);
-		memcpy(plain, answers, sizeof(plain));
-		let_child_try(kg_filter_table());
-		for (i = 0; i < count; i++) {
-			if (attempts[i].want)
-				continue;
-			name_attempt(&attempts[i], name, sizeof(name));
-			ck_assert_msg(plain[i] == answers[i],
-				      "%s: %d, without %d", name, answers[i],
-				      plain[i]);
-		}
+	let_child_try(NULL);
+	memcpy(plain, answers, sizeof(plain));
+	let_child_try(kg_filter_table());
+	for (i = 0; i < count; i++) {
+		if (attempts[i].want)
+			continue;
+		name_attempt(&attempts[i], name, sizeof(name));
+		ck_assert_msg(plain[i] == answers[i], "%s: %d, without %d",
+			      name, answers[i], plain[i]);
 	}
+}
 END_TEST
 
 /* --- the rows ------------------------------------------------------------ */
@@ -492,50 +489,47 @@ static bool matches(const struct kg_seccomp_rule *rule, const struct attempt *a)
 }
 
 START_TEST(has_no_row_that_is_not_tried)
-	{
-		const struct kg_seccomp_table *table = kg_filter_table();
-		size_t i, j;
+{
+	const struct kg_seccomp_table *table = kg_filter_table();
+	size_t i, j;
 
-		for (i = 0; i < table->count; i++) {
-			for (j = 0; j < count; j++)
-				if (attempts[j].want &&
-				    matches(&table->rules[i], &attempts[j]))
-					break;
-			ck_assert_msg(j < count, "row %zu, %s: %s", i,
-				      table->rules[i].call,
-				      table->rules[i].why);
-		}
+	for (i = 0; i < table->count; i++) {
+		for (j = 0; j < count; j++)
+			if (attempts[j].want &&
+			    matches(&table->rules[i], &attempts[j]))
+				break;
+		ck_assert_msg(j < count, "row %zu, %s: %s", i,
+			      table->rules[i].call, table->rules[i].why);
 	}
+}
 END_TEST
 
 START_TEST(gives_a_reason_and_an_errno_in_each_row)
-	{
-		const struct kg_seccomp_table *table = kg_filter_table();
-		size_t i;
+{
+	const struct kg_seccomp_table *table = kg_filter_table();
+	size_t i;
 
-		ck_assert_int_eq(table->default_errnum, 0);
-		for (i = 0; i < table->count; i++) {
-			ck_assert_int_gt(table->rules[i].errnum, 0);
-			ck_assert_ptr_nonnull(table->rules[i].why);
-			ck_assert_str_ne(table->rules[i].why, "");
-		}
+	ck_assert_int_eq(table->default_errnum, 0);
+	for (i = 0; i < table->count; i++) {
+		ck_assert_int_gt(table->rules[i].errnum, 0);
+		ck_assert_ptr_nonnull(table->rules[i].why);
+		ck_assert_str_ne(table->rules[i].why, "");
 	}
+}
 END_TEST
 
 #ifdef __x86_64__
 START_TEST(writes_the_golden_filter)
-	{
-		kg_auto_close int fd = memfd_create("filter", MFD_CLOEXEC);
-		kg_auto_free char *text = NULL;
-		size_t len;
+{
+	kg_auto_close int fd = memfd_create("filter", MFD_CLOEXEC);
+	kg_auto_free char *text = NULL;
+	size_t len;
 
-		ck_assert_int_eq(kg_seccomp_print(kg_filter_table(), fd, &err),
-				 0);
-		ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
-		ck_assert_int_eq(kg_fd_read_all(fd, 1 << 20, &text, &len, &err),
-				 0);
-		kg_golden_check("filter-x86_64.txt", text);
-	}
+	ck_assert_int_eq(kg_seccomp_print(kg_filter_table(), fd, &err), 0);
+	ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+	ck_assert_int_eq(kg_fd_read_all(fd, 1 << 20, &text, &len, &err), 0);
+	kg_golden_check("filter-x86_64.txt", text);
+}
 END_TEST
 
 /* i386: 20 is getpid, 359 socket, 310 unshare, 21 mount. */
@@ -581,13 +575,13 @@ static void try_foreign_calls(void)
 }
 
 START_TEST(answers_enosys_to_foreign_calls)
-	{
-		pid_t pid = fork();
+{
+	pid_t pid = fork();
 
-		if (pid == 0)
-			try_foreign_calls();
-		expect_alive(pid);
-	}
+	if (pid == 0)
+		try_foreign_calls();
+	expect_alive(pid);
+}
 END_TEST
 #endif
 
@@ -652,13 +646,13 @@ static void live_under_the_filter(void)
 }
 
 START_TEST(lets_ordinary_programs_live)
-	{
-		pid_t pid = fork();
+{
+	pid_t pid = fork();
 
-		if (pid == 0)
-			live_under_the_filter();
-		expect_alive(pid);
-	}
+	if (pid == 0)
+		live_under_the_filter();
+	expect_alive(pid);
+}
 END_TEST
 
 Suite *kg_suite(void)

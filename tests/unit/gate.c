@@ -561,7 +561,9 @@ START_TEST(reports_a_program_that_fails_after_its_commit)
 	(void)snprintf(body, sizeof(body),
 		       "iptables-restore -n; read x <%s; exit 5", fifo);
 	use_script(body);
-	start_whole();
+	start_gate();
+	expect_ready();
+	kg_ownnet_plug(&scene.net);
 	fd = open(fifo, O_WRONLY | O_CLOEXEC);
 	close(fd);
 	expect_failure(KG_E_NETNS, "exit status 5");

@@ -109,9 +109,9 @@ static int reach_out_freely(void)
 }
 
 START_TEST(could_reach_out_before)
-	{
-		ck_assert_int_eq(exit_status_of(reach_out_freely), 0);
-	}
+{
+	ck_assert_int_eq(exit_status_of(reach_out_freely), 0);
+}
 END_TEST
 
 static int signal_from_inside(void)
@@ -120,11 +120,10 @@ static int signal_from_inside(void)
 }
 
 START_TEST(keeps_signals_inside)
-	{
-		if (has_scopes())
-			ck_assert_int_eq(exit_status_of(signal_from_inside),
-					 EPERM);
-	}
+{
+	if (has_scopes())
+		ck_assert_int_eq(exit_status_of(signal_from_inside), EPERM);
+}
 END_TEST
 
 static int dial_from_inside(void)
@@ -133,11 +132,10 @@ static int dial_from_inside(void)
 }
 
 START_TEST(keeps_from_abstract_sockets_outside)
-	{
-		if (has_scopes())
-			ck_assert_int_eq(exit_status_of(dial_from_inside),
-					 EPERM);
-	}
+{
+	if (has_scopes())
+		ck_assert_int_eq(exit_status_of(dial_from_inside), EPERM);
+}
 END_TEST
 
 static int meet_parent(void)
@@ -167,9 +165,9 @@ static int live_inside(void)
 }
 
 START_TEST(lets_those_inside_alone)
-	{
-		ck_assert_int_eq(exit_status_of(live_inside), 0);
-	}
+{
+	ck_assert_int_eq(exit_status_of(live_inside), 0);
+}
 END_TEST
 
 static int signal_from_grandchild(void)
@@ -196,12 +194,11 @@ static int signal_grandparent(void)
 }
 
 START_TEST(holds_for_children_too)
-	{
-		ck_assert_int_eq(exit_status_of(signal_from_grandchild), 0);
-		if (has_scopes())
-			ck_assert_int_eq(exit_status_of(signal_grandparent),
-					 EPERM);
-	}
+{
+	ck_assert_int_eq(exit_status_of(signal_from_grandchild), 0);
+	if (has_scopes())
+		ck_assert_int_eq(exit_status_of(signal_grandparent), EPERM);
+}
 END_TEST
 
 /* Files, pipes and TCP are the mounts' and the firewall's. */
@@ -216,9 +213,9 @@ static int use_files(void)
 }
 
 START_TEST(restricts_nothing_else)
-	{
-		ck_assert_int_eq(exit_status_of(use_files), 0);
-	}
+{
+	ck_assert_int_eq(exit_status_of(use_files), 0);
+}
 END_TEST
 
 static int enter_twice(void)
@@ -227,9 +224,9 @@ static int enter_twice(void)
 }
 
 START_TEST(can_be_entered_twice)
-	{
-		ck_assert_int_eq(exit_status_of(enter_twice), 0);
-	}
+{
+	ck_assert_int_eq(exit_status_of(enter_twice), 0);
+}
 END_TEST
 
 /* Root can: it gives its capabilities up first. */
@@ -244,11 +241,10 @@ static int enter_without_promise(void)
 }
 
 START_TEST(says_why_a_domain_was_not_entered)
-	{
-		if (has_scopes())
-			ck_assert_int_eq(exit_status_of(enter_without_promise),
-					 EPERM);
-	}
+{
+	if (has_scopes())
+		ck_assert_int_eq(exit_status_of(enter_without_promise), EPERM);
+}
 END_TEST
 
 static int count_descriptors(void)
@@ -263,9 +259,9 @@ static int count_descriptors(void)
 }
 
 START_TEST(leaves_no_descriptor_behind)
-	{
-		ck_assert_int_eq(exit_status_of(count_descriptors), 0);
-	}
+{
+	ck_assert_int_eq(exit_status_of(count_descriptors), 0);
+}
 END_TEST
 
 Suite *kg_suite(void)

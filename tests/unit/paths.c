@@ -134,121 +134,111 @@ static void expect_failure(const char *text, const struct kg_origin *origin,
 }
 
 START_TEST(takes_a_tilde_for_the_home_directory)
-	{
-		expect("~/dots", &in_file, "/home/dots", NULL);
-		expect("~/dots/../dots/", &in_file, "/home/dots", NULL);
-		expect("~/dots", &by_flag, "/home/dots", NULL);
-	}
+{
+	expect("~/dots", &in_file, "/home/dots", NULL);
+	expect("~/dots/../dots/", &in_file, "/home/dots", NULL);
+	expect("~/dots", &by_flag, "/home/dots", NULL);
+}
 END_TEST
 
 START_TEST(takes_the_password_databases_where_there_is_no_other)
-	{
-		home = (struct kg_home){ .uid = getuid(),
-					 .passwd_dir = home_dir };
-		expect("~/dots", &in_file, "/home/dots", NULL);
-	}
+{
+	home = (struct kg_home){ .uid = getuid(), .passwd_dir = home_dir };
+	expect("~/dots", &in_file, "/home/dots", NULL);
+}
 END_TEST
 
 START_TEST(says_that_there_is_no_home)
-	{
-		home = (struct kg_home){ .uid = getuid() };
-		expect_failure(
-			"~/dots", &in_file, KG_E_CONFIG,
-			"/x/config.yaml:12:3: '~/dots': there is no home "
-			"directory");
-		expect_failure(
-			"~", &in_file, KG_E_CONFIG,
-			"/x/config.yaml:12:3: '~': there is no home directory");
-	}
+{
+	home = (struct kg_home){ .uid = getuid() };
+	expect_failure("~/dots", &in_file, KG_E_CONFIG,
+		       "/x/config.yaml:12:3: '~/dots': there is no home "
+		       "directory");
+	expect_failure("~", &in_file, KG_E_CONFIG,
+		       "/x/config.yaml:12:3: '~': there is no home directory");
+}
 END_TEST
 
 /* "~ann" is somebody's home to a shell, and a name like any other here. */
 START_TEST(expands_nothing_else)
-	{
-		make_dir("/work/~ann");
-		make_dir("/work/$HOME");
-		make_dir("/work/a~");
-		expect("~ann", &by_flag, "/work/~ann", NULL);
-		expect("$HOME", &by_flag, "/work/$HOME", NULL);
-		expect("a~", &by_flag, "/work/a~", NULL);
-		expect_failure(
-			"~ann", &in_file, KG_E_CONFIG,
-			"/x/config.yaml:12:3: '~ann' is relative, expected an "
-			"absolute path or one that begins with ~/");
-	}
+{
+	make_dir("/work/~ann");
+	make_dir("/work/$HOME");
+	make_dir("/work/a~");
+	expect("~ann", &by_flag, "/work/~ann", NULL);
+	expect("$HOME", &by_flag, "/work/$HOME", NULL);
+	expect("a~", &by_flag, "/work/a~", NULL);
+	expect_failure("~ann", &in_file, KG_E_CONFIG,
+		       "/x/config.yaml:12:3: '~ann' is relative, expected an "
+		       "absolute path or one that begins with ~/");
+}
 END_TEST
 
 START_TEST(refuses_a_relative_path_in_a_file)
-	{
-		static const char *const relative[] = { "sub", "./sub", "..",
-							".", "" };
-		size_t i;
+{
+	static const char *const relative[] = { "sub", "./sub", "..", ".", "" };
+	size_t i;
 
-		for (i = 0; i < KG_ARRAY_LEN(relative); i++) {
-			add(relative[i], &in_file);
-			ck_assert_int_eq(resolve(), -1);
-			ck_assert_uint_eq(err.code, KG_E_CONFIG);
-			ck_assert_ptr_nonnull(strstr(err.msg, "is relative"));
-			ck_assert_ptr_null(policy.paths[0].real);
-			kg_policy_done(&policy);
-		}
+	for (i = 0; i < KG_ARRAY_LEN(relative); i++) {
+		add(relative[i], &in_file);
+		ck_assert_int_eq(resolve(), -1);
+		ck_assert_uint_eq(err.code, KG_E_CONFIG);
+		ck_assert_ptr_nonnull(strstr(err.msg, "is relative"));
+		ck_assert_ptr_null(policy.paths[0].real);
+		kg_policy_done(&policy);
 	}
+}
 END_TEST
 
 START_TEST(takes_a_relative_path_from_a_flag)
-	{
-		expect("sub", &by_flag, "/work/sub", NULL);
-		expect("./sub/", &by_flag, "/work/sub", NULL);
-		expect(".", &by_flag, "/work", NULL);
-		ck_assert_int_eq(chdir("sub"), 0);
-		expect("..", &by_flag, "/work", NULL);
-	}
+{
+	expect("sub", &by_flag, "/work/sub", NULL);
+	expect("./sub/", &by_flag, "/work/sub", NULL);
+	expect(".", &by_flag, "/work", NULL);
+	ck_assert_int_eq(chdir("sub"), 0);
+	expect("..", &by_flag, "/work", NULL);
+}
 END_TEST
 
 START_TEST(remembers_a_link_and_where_it_leads)
-	{
-		expect("~/.gitconfig", &in_file, "/home/dots/gitconfig",
-		       "/home/.gitconfig");
-		expect(at("/shortcut"), &in_file, "/work", "/shortcut");
-		expect(at("/shortcut///"), &in_file, "/work", "/shortcut");
-		expect("there", &by_flag, "/work/sub", "/work/there");
-		expect("./there/", &by_flag, "/work/sub", "/work/there");
-	}
+{
+	expect("~/.gitconfig", &in_file, "/home/dots/gitconfig",
+	       "/home/.gitconfig");
+	expect(at("/shortcut"), &in_file, "/work", "/shortcut");
+	expect(at("/shortcut///"), &in_file, "/work", "/shortcut");
+	expect("there", &by_flag, "/work/sub", "/work/there");
+	expect("./there/", &by_flag, "/work/sub", "/work/there");
+}
 END_TEST
 
 /* The link's own name, with what leads to it resolved. */
 START_TEST(resolves_what_leads_to_a_link)
-	{
-		expect(at("/shortcut/there"), &in_file, "/work/sub",
-		       "/work/there");
-		expect(at("/home/../shortcut/there"), &in_file, "/work/sub",
-		       "/work/there");
-		expect(at("/shortcut/sub"), &in_file, "/work/sub", NULL);
-	}
+{
+	expect(at("/shortcut/there"), &in_file, "/work/sub", "/work/there");
+	expect(at("/home/../shortcut/there"), &in_file, "/work/sub",
+	       "/work/there");
+	expect(at("/shortcut/sub"), &in_file, "/work/sub", NULL);
+}
 END_TEST
 
 START_TEST(says_what_is_missing_and_who_wanted_it)
-	{
-		char want[PATH_MAX + 128];
+{
+	char want[PATH_MAX + 128];
 
-		expect_failure(
-			"nowhere", &by_flag, KG_E_USAGE,
-			"--allow-path: 'nowhere': No such file or directory");
-		(void)snprintf(
-			want, sizeof(want),
-			"/x/config.yaml:12:3: '%s': No such file or directory",
-			at("/home/no"));
-		expect_failure("~/no", &in_file, KG_E_CONFIG, want);
-		expect_failure(
-			"dangling", &by_flag, KG_E_USAGE,
-			"--allow-path: 'dangling': No such file or directory");
-		expect_failure(
-			"loop", &by_flag, KG_E_USAGE,
-			"--allow-path: 'loop': Too many levels of symbolic "
-			"links");
-		expect_failure("", &by_flag, KG_E_USAGE,
-			       "--allow-path: '': No such file or directory");
-	}
+	expect_failure("nowhere", &by_flag, KG_E_USAGE,
+		       "--allow-path: 'nowhere': No such file or directory");
+	(void)snprintf(want, sizeof(want),
+		       "/x/config.yaml:12:3: '%s': No such file or directory",
+		       at("/home/no"));
+	expect_failure("~/no", &in_file, KG_E_CONFIG, want);
+	expect_failure("dangling", &by_flag, KG_E_USAGE,
+		       "--allow-path: 'dangling': No such file or directory");
+	expect_failure("loop", &by_flag, KG_E_USAGE,
+		       "--allow-path: 'loop': Too many levels of symbolic "
+		       "links");
+	expect_failure("", &by_flag, KG_E_USAGE,
+		       "--allow-path: '': No such file or directory");
+}
 END_TEST
 
 static void expect_refused(const char *text, const struct kg_origin *origin,
@@ -267,59 +257,56 @@ static void expect_refused(const char *text, const struct kg_origin *origin,
 #define CONFIG_RULE "~/.kgate, what it holds and what holds it"
 
 START_TEST(refuses_places_that_no_launch_gets)
-	{
-		static const char file[] = "/x/config.yaml:12:3: ";
-		static const char flag[] = "--allow-path: ";
+{
+	static const char file[] = "/x/config.yaml:12:3: ";
+	static const char flag[] = "--allow-path: ";
 
-		expect_refused("~", &in_file, file, "paths: " HOME_RULE);
-		expect_refused("~/", &by_flag, flag,
-			       "--allow-path: " HOME_RULE);
-		expect_refused(base, &in_file, file, "paths: " HOME_RULE);
-		expect_refused("/", &by_flag, flag, "--allow-path: " HOME_RULE);
-		expect_refused("~/.kgate", &in_file, file,
-			       "paths: " CONFIG_RULE);
-		expect_refused("~/.kgate", &by_flag, flag,
-			       "--allow-path: " CONFIG_RULE);
-		expect_refused("/etc", &in_file, file, "paths: /etc and below");
-		expect_refused("/etc/passwd", &in_file, file,
-			       "paths: /etc and below");
-	}
+	expect_refused("~", &in_file, file, "paths: " HOME_RULE);
+	expect_refused("~/", &by_flag, flag, "--allow-path: " HOME_RULE);
+	expect_refused(base, &in_file, file, "paths: " HOME_RULE);
+	expect_refused("/", &by_flag, flag, "--allow-path: " HOME_RULE);
+	expect_refused("~/.kgate", &in_file, file, "paths: " CONFIG_RULE);
+	expect_refused("~/.kgate", &by_flag, flag,
+		       "--allow-path: " CONFIG_RULE);
+	expect_refused("/etc", &in_file, file, "paths: /etc and below");
+	expect_refused("/etc/passwd", &in_file, file, "paths: /etc and below");
+}
 END_TEST
 
 START_TEST(refuses_them_through_a_link)
-	{
-		make_link("../home", "/work/innocent");
-		expect_refused("innocent", &by_flag,
-			       "--allow-path: ", "--allow-path: " HOME_RULE);
-		expect_refused(at("/work/innocent"), &in_file,
-			       "/x/config.yaml:12:3: ", "paths: " HOME_RULE);
-	}
+{
+	make_link("../home", "/work/innocent");
+	expect_refused("innocent", &by_flag,
+		       "--allow-path: ", "--allow-path: " HOME_RULE);
+	expect_refused(at("/work/innocent"), &in_file,
+		       "/x/config.yaml:12:3: ", "paths: " HOME_RULE);
+}
 END_TEST
 
 START_TEST(allows_a_flag_a_single_file)
-	{
-		add("/etc/passwd", &by_flag);
-		ck_assert_msg(resolve() == 0, "%s", err.msg);
-		ck_assert_str_eq(rule.text, "");
-	}
+{
+	add("/etc/passwd", &by_flag);
+	ck_assert_msg(resolve() == 0, "%s", err.msg);
+	ck_assert_str_eq(rule.text, "");
+}
 END_TEST
 
 START_TEST(looks_at_every_entry)
-	{
-		add("~/dots", &in_file);
-		add("sub", &by_flag);
-		ck_assert_int_eq(resolve(), 0);
-		ck_assert_str_eq(policy.paths[0].real, at("/home/dots"));
-		ck_assert_str_eq(policy.paths[1].real, at("/work/sub"));
-		kg_policy_done(&policy);
+{
+	add("~/dots", &in_file);
+	add("sub", &by_flag);
+	ck_assert_int_eq(resolve(), 0);
+	ck_assert_str_eq(policy.paths[0].real, at("/home/dots"));
+	ck_assert_str_eq(policy.paths[1].real, at("/work/sub"));
+	kg_policy_done(&policy);
 
-		add("~/dots", &in_file);
-		add("nowhere", &by_flag);
-		ck_assert_int_eq(resolve(), -1);
-		ck_assert_uint_eq(err.code, KG_E_USAGE);
-		kg_policy_done(&policy);
-		ck_assert_int_eq(resolve(), 0); /* none at all */
-	}
+	add("~/dots", &in_file);
+	add("nowhere", &by_flag);
+	ck_assert_int_eq(resolve(), -1);
+	ck_assert_uint_eq(err.code, KG_E_USAGE);
+	kg_policy_done(&policy);
+	ck_assert_int_eq(resolve(), 0); /* none at all */
+}
 END_TEST
 
 Suite *kg_suite(void)

@@ -103,101 +103,100 @@ static void expect_refused(const void *bytes, size_t len, const char *what)
 }
 
 START_TEST(carries_arguments_and_environment)
-	{
-		struct kg_payload got = KG_PAYLOAD_INIT;
+{
+	struct kg_payload got = KG_PAYLOAD_INIT;
 
-		carry(few_args, few_env, &got);
-		ck_assert_uint_eq(got.head.argc, 3);
-		ck_assert_uint_eq(got.head.envc, 2);
-		kg_payload_done(&got);
-		carry(few_args, none, &got);
-		ck_assert_uint_eq(got.head.envc, 0);
-		kg_payload_done(&got);
-		kg_payload_done(&got); /* twice is harmless */
-		ck_assert_ptr_null(got.argv);
-	}
+	carry(few_args, few_env, &got);
+	ck_assert_uint_eq(got.head.argc, 3);
+	ck_assert_uint_eq(got.head.envc, 2);
+	kg_payload_done(&got);
+	carry(few_args, none, &got);
+	ck_assert_uint_eq(got.head.envc, 0);
+	kg_payload_done(&got);
+	kg_payload_done(&got); /* twice is harmless */
+	ck_assert_ptr_null(got.argv);
+}
 END_TEST
 
 START_TEST(carries_the_state_of_the_signals)
-	{
-		const uint64_t blocked = UINT64_C(0x8000000000000001);
-		const uint64_t ignored = UINT64_C(0x4000000000001002);
-		kg_auto_close int fd = kg_payload_write(few_args, none, blocked,
-							ignored, &err);
-		struct kg_payload got = KG_PAYLOAD_INIT;
+{
+	const uint64_t blocked = UINT64_C(0x8000000000000001);
+	const uint64_t ignored = UINT64_C(0x4000000000001002);
+	kg_auto_close int fd = kg_payload_write(few_args, none, blocked,
+						ignored, &err);
+	struct kg_payload got = KG_PAYLOAD_INIT;
 
-		ck_assert_int_eq(kg_payload_read(fd, &got, &err), 0);
-		ck_assert_uint_eq(got.head.blocked, blocked);
-		ck_assert_uint_eq(got.head.ignored, ignored);
-		kg_payload_done(&got);
-	}
+	ck_assert_int_eq(kg_payload_read(fd, &got, &err), 0);
+	ck_assert_uint_eq(got.head.blocked, blocked);
+	ck_assert_uint_eq(got.head.ignored, ignored);
+	kg_payload_done(&got);
+}
 END_TEST
 
 START_TEST(carries_every_byte_that_an_argument_can_hold)
-	{
-		struct kg_payload got = KG_PAYLOAD_INIT;
-		char all[256], each[255][2];
-		char *argv[1 + 255 + 1] = { all }, *envp[] = { all, NULL };
-		int i;
+{
+	struct kg_payload got = KG_PAYLOAD_INIT;
+	char all[256], each[255][2];
+	char *argv[1 + 255 + 1] = { all }, *envp[] = { all, NULL };
+	int i;
 
-		for (i = 0; i < 255; i++) {
-			all[i] = (char)(i + 1);
-			each[i][0] = (char)(i + 1);
-			each[i][1] = '\0';
-			argv[i + 1] = each[i];
-		}
-		all[255] = '\0';
-		carry(argv, envp, &got);
-		ck_assert_uint_eq(got.head.argc, 256);
-		ck_assert_uint_eq(strlen(got.argv[0]), 255);
-		kg_payload_done(&got);
+	for (i = 0; i < 255; i++) {
+		all[i] = (char)(i + 1);
+		each[i][0] = (char)(i + 1);
+		each[i][1] = '\0';
+		argv[i + 1] = each[i];
 	}
+	all[255] = '\0';
+	carry(argv, envp, &got);
+	ck_assert_uint_eq(got.head.argc, 256);
+	ck_assert_uint_eq(strlen(got.argv[0]), 255);
+	kg_payload_done(&got);
+}
 END_TEST
 
 /* Every second one is empty. */
 START_TEST(carries_a_hundred_thousand_arguments)
-	{
-		kg_auto_free char **argv = calloc(MANY + 1, sizeof(*argv));
-		kg_auto_free char *text = calloc(MANY, WIDTH);
-		struct kg_payload got = KG_PAYLOAD_INIT;
-		int i;
+{
+	kg_auto_free char **argv = calloc(MANY + 1, sizeof(*argv));
+	kg_auto_free char *text = calloc(MANY, WIDTH);
+	struct kg_payload got = KG_PAYLOAD_INIT;
+	int i;
 
-		for (i = 0; i < MANY; i++) {
-			argv[i] = text + WIDTH * i;
-			if (i % 2)
-				(void)snprintf(argv[i], WIDTH, "%d", i);
-		}
-		carry(argv, argv, &got);
-		ck_assert_uint_eq(got.head.argc, MANY);
-		ck_assert_uint_eq(got.head.envc, MANY);
-		kg_payload_done(&got);
+	for (i = 0; i < MANY; i++) {
+		argv[i] = text + WIDTH * i;
+		if (i % 2)
+			(void)snprintf(argv[i], WIDTH, "%d", i);
 	}
+	carry(argv, argv, &got);
+	ck_assert_uint_eq(got.head.argc, MANY);
+	ck_assert_uint_eq(got.head.envc, MANY);
+	kg_payload_done(&got);
+}
 END_TEST
 
 START_TEST(stands_behind_a_sealed_descriptor)
-	{
-		kg_auto_close int fd = kg_payload_write(few_args, few_env, 0, 0,
-							&err);
+{
+	kg_auto_close int fd = kg_payload_write(few_args, few_env, 0, 0, &err);
 
-		ck_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-		ck_assert_int_eq(lseek(fd, 0, SEEK_CUR), 0);
-		ck_assert_int_eq(write(fd, "x", 1), -1);
-		ck_assert_int_eq(ftruncate(fd, 0), -1);
-	}
+	ck_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	ck_assert_int_eq(lseek(fd, 0, SEEK_CUR), 0);
+	ck_assert_int_eq(write(fd, "x", 1), -1);
+	ck_assert_int_eq(ftruncate(fd, 0), -1);
+}
 END_TEST
 
 START_TEST(refuses_every_truncation)
-	{
-		kg_auto_free char *bytes = NULL;
-		struct kg_payload got = KG_PAYLOAD_INIT;
-		size_t len, i;
+{
+	kg_auto_free char *bytes = NULL;
+	struct kg_payload got = KG_PAYLOAD_INIT;
+	size_t len, i;
 
-		bytes = bytes_of(few_args, few_env, &len);
-		for (i = 0; i < len; i++)
-			expect_refused(bytes, i, "a truncation");
-		ck_assert_int_eq(read_bytes(bytes, len, &got), 0);
-		kg_payload_done(&got);
-	}
+	bytes = bytes_of(few_args, few_env, &len);
+	for (i = 0; i < len; i++)
+		expect_refused(bytes, i, "a truncation");
+	ck_assert_int_eq(read_bytes(bytes, len, &got), 0);
+	kg_payload_done(&got);
+}
 END_TEST
 
 /* Three arguments and two entries are there. */
@@ -221,85 +220,84 @@ static const struct {
 };
 
 START_TEST(refuses_counts_that_lie)
-	{
-		kg_auto_free char *bytes = NULL;
-		struct kg_payload_head head;
-		size_t len, i;
+{
+	kg_auto_free char *bytes = NULL;
+	struct kg_payload_head head;
+	size_t len, i;
 
-		bytes = bytes_of(few_args, few_env, &len);
-		memcpy(&head, bytes, sizeof(head));
-		for (i = 0; i < KG_ARRAY_LEN(lies); i++) {
-			head.argc = lies[i].argc;
-			head.envc = lies[i].envc;
-			memcpy(bytes, &head, sizeof(head));
-			expect_refused(bytes, len, "a lie");
-		}
+	bytes = bytes_of(few_args, few_env, &len);
+	memcpy(&head, bytes, sizeof(head));
+	for (i = 0; i < KG_ARRAY_LEN(lies); i++) {
+		head.argc = lies[i].argc;
+		head.envc = lies[i].envc;
+		memcpy(bytes, &head, sizeof(head));
+		expect_refused(bytes, len, "a lie");
 	}
+}
 END_TEST
 
 START_TEST(refuses_a_string_without_its_end)
-	{
-		kg_auto_free char *bytes = NULL;
-		size_t len;
+{
+	kg_auto_free char *bytes = NULL;
+	size_t len;
 
-		bytes = bytes_of(few_args, few_env, &len);
-		bytes[len - 1] = 'x';
-		expect_refused(bytes, len, "an open end");
-	}
+	bytes = bytes_of(few_args, few_env, &len);
+	bytes[len - 1] = 'x';
+	expect_refused(bytes, len, "an open end");
+}
 END_TEST
 
 START_TEST(refuses_a_command_that_no_kernel_takes)
-	{
-		kg_auto_free char *big = malloc(KG_PAYLOAD_MAX_BYTES);
-		char *argv[] = { big, NULL };
+{
+	kg_auto_free char *big = malloc(KG_PAYLOAD_MAX_BYTES);
+	char *argv[] = { big, NULL };
 
-		memset(big, 'x', KG_PAYLOAD_MAX_BYTES - 1);
-		big[KG_PAYLOAD_MAX_BYTES - 1] = '\0';
-		ck_assert_int_eq(kg_payload_write(argv, none, 0, 0, &err), -1);
-		ck_assert_uint_eq(err.code, KG_E_LIMIT);
-		err = KG_ERROR_INIT;
-		ck_assert_int_eq(kg_payload_write(few_args, argv, 0, 0, &err),
-				 -1);
-		ck_assert_uint_eq(err.code, KG_E_LIMIT);
-	}
+	memset(big, 'x', KG_PAYLOAD_MAX_BYTES - 1);
+	big[KG_PAYLOAD_MAX_BYTES - 1] = '\0';
+	ck_assert_int_eq(kg_payload_write(argv, none, 0, 0, &err), -1);
+	ck_assert_uint_eq(err.code, KG_E_LIMIT);
+	err = KG_ERROR_INIT;
+	ck_assert_int_eq(kg_payload_write(few_args, argv, 0, 0, &err), -1);
+	ck_assert_uint_eq(err.code, KG_E_LIMIT);
+}
 END_TEST
 
 START_TEST(reads_no_more_than_the_limit)
-	{
-		struct kg_payload got = KG_PAYLOAD_INIT;
-		kg_auto_close int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+{
+	struct kg_payload got = KG_PAYLOAD_INIT;
+	kg_auto_close int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 
-		ck_assert_int_eq(kg_payload_read(fd, &got, &err), -1);
-		ck_assert_uint_eq(err.code, KG_E_LIMIT);
-		ck_assert_ptr_null(got.bytes);
-	}
+	ck_assert_int_eq(kg_payload_read(fd, &got, &err), -1);
+	ck_assert_uint_eq(err.code, KG_E_LIMIT);
+	ck_assert_ptr_null(got.bytes);
+}
 END_TEST
 
 START_TEST(says_that_descriptors_have_run_out)
-	{
-		struct rlimit old, tight;
-		int fd;
+{
+	struct rlimit old, tight;
+	int fd;
 
-		getrlimit(RLIMIT_NOFILE, &old);
-		tight = old;
-		fd = dup(0);
-		close(fd);
-		tight.rlim_cur = (rlim_t)fd;
-		setrlimit(RLIMIT_NOFILE, &tight);
-		fd = kg_payload_write(few_args, few_env, 0, 0, &err);
-		setrlimit(RLIMIT_NOFILE, &old);
-		ck_assert_int_eq(fd, -1);
-		ck_assert_uint_eq(err.code, KG_E_SYSTEM);
-	}
+	getrlimit(RLIMIT_NOFILE, &old);
+	tight = old;
+	fd = dup(0);
+	close(fd);
+	tight.rlim_cur = (rlim_t)fd;
+	setrlimit(RLIMIT_NOFILE, &tight);
+	fd = kg_payload_write(few_args, few_env, 0, 0, &err);
+	setrlimit(RLIMIT_NOFILE, &old);
+	ck_assert_int_eq(fd, -1);
+	ck_assert_uint_eq(err.code, KG_E_SYSTEM);
+}
 END_TEST
 
 START_TEST(says_that_there_is_nothing_to_read)
-	{
-		struct kg_payload got = KG_PAYLOAD_INIT;
+{
+	struct kg_payload got = KG_PAYLOAD_INIT;
 
-		ck_assert_int_eq(kg_payload_read(950, &got, &err), -1);
-		ck_assert_uint_eq(err.code, KG_E_SYSTEM);
-	}
+	ck_assert_int_eq(kg_payload_read(950, &got, &err), -1);
+	ck_assert_uint_eq(err.code, KG_E_SYSTEM);
+}
 END_TEST
 
 Suite *kg_suite(void)

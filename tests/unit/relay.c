@@ -260,182 +260,180 @@ static bool is_pipe(int fd)
 }
 
 START_TEST(gives_the_box_descriptors_of_kgates_own)
-	{
-		static const int modes[] = { O_RDONLY, O_WRONLY, O_WRONLY };
-		kg_auto_close int in = put_file(0, "secret");
-		kg_auto_close int out = put_pipe(1);
-		kg_auto_close int log = put_file(2, "log");
-		const int callers[] = { 0, 1, 2, in, out, log };
-		int i, j;
+{
+	static const int modes[] = { O_RDONLY, O_WRONLY, O_WRONLY };
+	kg_auto_close int in = put_file(0, "secret");
+	kg_auto_close int out = put_pipe(1);
+	kg_auto_close int log = put_file(2, "log");
+	const int callers[] = { 0, 1, 2, in, out, log };
+	int i, j;
 
-		open_relay();
-		for (i = 0; i < KG_RELAY_STREAMS; i++) {
-			ck_assert_int_gt(box[i], 2);
-			ck_assert(is_pipe(box[i]));
-			ck_assert(fcntl(box[i], F_GETFD) & FD_CLOEXEC);
-			/* Exactly this mode, and it blocks as programs expect.
-			 */
-			ck_assert_int_eq(fcntl(box[i], F_GETFL) &
-						 (O_ACCMODE | O_NONBLOCK),
-					 modes[i]);
-			for (j = 0; j < (int)KG_ARRAY_LEN(callers); j++)
-				ck_assert(!is_same_file(box[i], callers[j]));
-		}
+	open_relay();
+	for (i = 0; i < KG_RELAY_STREAMS; i++) {
+		ck_assert_int_gt(box[i], 2);
+		ck_assert(is_pipe(box[i]));
+		ck_assert(fcntl(box[i], F_GETFD) & FD_CLOEXEC);
+		/* Exactly this mode, and it blocks as programs expect.
+		 */
+		ck_assert_int_eq(fcntl(box[i], F_GETFL) &
+					 (O_ACCMODE | O_NONBLOCK),
+				 modes[i]);
+		for (j = 0; j < (int)KG_ARRAY_LEN(callers); j++)
+			ck_assert(!is_same_file(box[i], callers[j]));
 	}
+}
 END_TEST
 
 START_TEST(passes_a_terminal_on_as_a_pipe)
-	{
-		kg_auto_close int master = posix_openpt(O_RDWR | O_NOCTTY |
-							O_CLOEXEC);
-		char slave[64];
-		int i;
+{
+	kg_auto_close int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	char slave[64];
+	int i;
 
-		ck_assert_int_eq(grantpt(master) | unlockpt(master), 0);
-		ck_assert_int_eq(ptsname_r(master, slave, sizeof(slave)), 0);
-		for (i = 0; i <= 2; i++)
-			put(i, open(slave, O_RDWR | O_NOCTTY | O_CLOEXEC));
-		open_relay();
-		for (i = 0; i < KG_RELAY_STREAMS; i++)
-			ck_assert(is_pipe(box[i]) && !isatty(box[i]));
-	}
+	ck_assert_int_eq(grantpt(master) | unlockpt(master), 0);
+	ck_assert_int_eq(ptsname_r(master, slave, sizeof(slave)), 0);
+	for (i = 0; i <= 2; i++)
+		put(i, open(slave, O_RDWR | O_NOCTTY | O_CLOEXEC));
+	open_relay();
+	for (i = 0; i < KG_RELAY_STREAMS; i++)
+		ck_assert(is_pipe(box[i]) && !isatty(box[i]));
+}
 END_TEST
 
 START_TEST(opens_a_dev_null_of_its_own)
-	{
-		int i, flags;
+{
+	int i, flags;
 
-		open_relay();
-		for (i = 0; i <= 1; i++) {
-			ck_assert_int_gt(box[i], 2);
-			ck_assert(is_null(box[i]));
-			ck_assert(fcntl(box[i], F_GETFD) & FD_CLOEXEC);
+	open_relay();
+	for (i = 0; i <= 1; i++) {
+		ck_assert_int_gt(box[i], 2);
+		ck_assert(is_null(box[i]));
+		ck_assert(fcntl(box[i], F_GETFD) & FD_CLOEXEC);
 
-			/* Another open file: a flag set here isn't seen there.
-			 */
-			flags = fcntl(box[i], F_GETFL);
-			ck_assert_int_eq(
-				fcntl(box[i], F_SETFL, flags | O_APPEND), 0);
-			ck_assert_int_eq(fcntl(i, F_GETFL) & O_APPEND, 0);
-		}
-		ck_assert(is_pipe(box[2])); /* bwrap's words arrive there */
+		/* Another open file: a flag set here isn't seen there.
+		 */
+		flags = fcntl(box[i], F_GETFL);
+		ck_assert_int_eq(fcntl(box[i], F_SETFL, flags | O_APPEND), 0);
+		ck_assert_int_eq(fcntl(i, F_GETFL) & O_APPEND, 0);
 	}
+	ck_assert(is_pipe(box[2])); /* bwrap's words arrive there */
+}
 END_TEST
 
 START_TEST(refuses_a_directory_for_input)
-	{
-		put(0, open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-		ck_assert_ptr_null(kg_relay_open(box, &err));
-		ck_assert_uint_eq(err.code, KG_E_USAGE);
-		ck_assert_ptr_nonnull(strstr(err.msg, "directory"));
-		ck_assert_ptr_nonnull(strstr(err.msg, "</dev/null"));
-	}
+{
+	put(0, open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	ck_assert_ptr_null(kg_relay_open(box, &err));
+	ck_assert_uint_eq(err.code, KG_E_USAGE);
+	ck_assert_ptr_nonnull(strstr(err.msg, "directory"));
+	ck_assert_ptr_nonnull(strstr(err.msg, "</dev/null"));
+}
 END_TEST
 
 START_TEST(says_that_a_descriptor_is_closed)
-	{
-		close(0);
-		relay = kg_relay_open(box, &err);
-		put(0, open("/dev/null", O_RDWR | O_CLOEXEC));
-		ck_assert_ptr_null(relay);
-		ck_assert_uint_eq(err.code, KG_E_SYSTEM);
-		ck_assert_int_eq(err.errnum, EBADF);
-		ck_assert_ptr_nonnull(strstr(err.msg, "standard input"));
-	}
+{
+	close(0);
+	relay = kg_relay_open(box, &err);
+	put(0, open("/dev/null", O_RDWR | O_CLOEXEC));
+	ck_assert_ptr_null(relay);
+	ck_assert_uint_eq(err.code, KG_E_SYSTEM);
+	ck_assert_int_eq(err.errnum, EBADF);
+	ck_assert_ptr_nonnull(strstr(err.msg, "standard input"));
+}
 END_TEST
 
 /* Room for so many more descriptors; six are needed. */
 START_TEST(leaks_nothing_when_descriptors_run_out)
-	{
-		kg_auto_close int in = put_pipe(0);
-		kg_auto_close int out = put_pipe(1);
-		struct rlimit old, tight;
-		int next = dup(0);
+{
+	kg_auto_close int in = put_pipe(0);
+	kg_auto_close int out = put_pipe(1);
+	struct rlimit old, tight;
+	int next = dup(0);
 
-		ck_assert(in > 2 && out > 2);
-		close(next);
-		getrlimit(RLIMIT_NOFILE, &old);
-		tight = old;
-		tight.rlim_cur = (rlim_t)(next + _i);
-		setrlimit(RLIMIT_NOFILE, &tight);
-		relay = kg_relay_open(box, &err);
-		setrlimit(RLIMIT_NOFILE, &old);
-		ck_assert_ptr_null(relay);
-		ck_assert_uint_eq(err.code, KG_E_SYSTEM);
-	}
+	ck_assert(in > 2 && out > 2);
+	close(next);
+	getrlimit(RLIMIT_NOFILE, &old);
+	tight = old;
+	tight.rlim_cur = (rlim_t)(next + _i);
+	setrlimit(RLIMIT_NOFILE, &tight);
+	relay = kg_relay_open(box, &err);
+	setrlimit(RLIMIT_NOFILE, &old);
+	ck_assert_ptr_null(relay);
+	ck_assert_uint_eq(err.code, KG_E_SYSTEM);
+}
 END_TEST
 
 /* Others share them: a shell would find its terminal changed. */
 START_TEST(leaves_the_callers_descriptors_as_they_are)
-	{
-		kg_auto_close int in = put_pipe(0);
-		kg_auto_close int out = put_pipe(1);
-		kg_auto_close int log = put_pipe(2);
-		int before[3], i;
+{
+	kg_auto_close int in = put_pipe(0);
+	kg_auto_close int out = put_pipe(1);
+	kg_auto_close int log = put_pipe(2);
+	int before[3], i;
 
-		for (i = 0; i <= 2; i++)
-			before[i] = fcntl(i, F_GETFL);
-		open_relay();
-		ck_assert_int_eq(write(in, "a", 1), 1);
-		ck_assert_int_eq(write(box[1], "b", 1), 1);
-		ck_assert_int_eq(write(box[2], "c", 1), 1);
-		turn_until_quiet();
-		ck_assert(kg_fd_is_ready(out) && kg_fd_is_ready(log));
-		for (i = 0; i <= 2; i++) {
-			ck_assert_int_eq(fcntl(i, F_GETFL), before[i]);
-			ck_assert_int_eq(before[i] & O_NONBLOCK, 0);
-		}
-		kg_relay_free(kg_take_ptr(relay));
-		for (i = 0; i <= 2; i++)
-			ck_assert_int_eq(fcntl(i, F_GETFL), before[i]);
+	for (i = 0; i <= 2; i++)
+		before[i] = fcntl(i, F_GETFL);
+	open_relay();
+	ck_assert_int_eq(write(in, "a", 1), 1);
+	ck_assert_int_eq(write(box[1], "b", 1), 1);
+	ck_assert_int_eq(write(box[2], "c", 1), 1);
+	turn_until_quiet();
+	ck_assert(kg_fd_is_ready(out) && kg_fd_is_ready(log));
+	for (i = 0; i <= 2; i++) {
+		ck_assert_int_eq(fcntl(i, F_GETFL), before[i]);
+		ck_assert_int_eq(before[i] & O_NONBLOCK, 0);
 	}
+	kg_relay_free(kg_take_ptr(relay));
+	for (i = 0; i <= 2; i++)
+		ck_assert_int_eq(fcntl(i, F_GETFL), before[i]);
+}
 END_TEST
 
 /* --- output -------------------------------------------------------------- */
 
 START_TEST(carries_output_written_in_one_go)
-	{
-		kg_auto_close int file = put_file(1, "");
-		pid_t pid;
+{
+	kg_auto_close int file = put_file(1, "");
+	pid_t pid;
 
-		open_relay();
-		pid = start(write_much);
-		turn_until_over(1);
-		expect_pattern(file, MUCH, 1);
-		expect_end(pid);
-	}
+	open_relay();
+	pid = start(write_much);
+	turn_until_over(1);
+	expect_pattern(file, MUCH, 1);
+	expect_end(pid);
+}
 END_TEST
 
 START_TEST(carries_output_written_in_pieces)
-	{
-		kg_auto_close int file = put_file(1, "");
-		pid_t pid;
+{
+	kg_auto_close int file = put_file(1, "");
+	pid_t pid;
 
-		open_relay();
-		pid = start(write_much_in_pieces);
-		turn_until_over(1);
-		expect_pattern(file, MUCH, 1);
-		expect_end(pid);
-	}
+	open_relay();
+	pid = start(write_much_in_pieces);
+	turn_until_over(1);
+	expect_pattern(file, MUCH, 1);
+	expect_end(pid);
+}
 END_TEST
 
 /* Each byte is there before the next is written. */
 START_TEST(carries_output_byte_by_byte)
-	{
-		kg_auto_close int out = put_pipe(1);
-		char sent[512], got;
-		size_t i;
+{
+	kg_auto_close int out = put_pipe(1);
+	char sent[512], got;
+	size_t i;
 
-		fill_pattern(sent, sizeof(sent), 1);
-		open_relay();
-		for (i = 0; i < sizeof(sent); i++) {
-			ck_assert_int_eq(write(box[1], sent + i, 1), 1);
-			while (!kg_fd_is_ready(out))
-				ck_assert(turn(LONG_MS));
-			ck_assert_int_eq(read(out, &got, 1), 1);
-			ck_assert_int_eq(got, sent[i]);
-		}
+	fill_pattern(sent, sizeof(sent), 1);
+	open_relay();
+	for (i = 0; i < sizeof(sent); i++) {
+		ck_assert_int_eq(write(box[1], sent + i, 1), 1);
+		while (!kg_fd_is_ready(out))
+			ck_assert(turn(LONG_MS));
+		ck_assert_int_eq(read(out, &got, 1), 1);
+		ck_assert_int_eq(got, sent[i]);
 	}
+}
 END_TEST
 
 static void write_to_both(void)
@@ -445,75 +443,76 @@ static void write_to_both(void)
 }
 
 START_TEST(keeps_output_and_errors_apart)
-	{
-		kg_auto_close int out = put_file(1, "");
-		kg_auto_close int log = put_file(2, "");
-		pid_t pid;
+{
+	kg_auto_close int out = put_file(1, "");
+	kg_auto_close int log = put_file(2, "");
+	pid_t pid;
 
-		open_relay();
-		pid = start(write_to_both);
-		turn_until_over(1);
-		turn_until_over(2);
-		expect_pattern(out, MUCH, 1);
-		expect_pattern(log, MUCH, 2);
-		expect_end(pid);
-	}
+	open_relay();
+	pid = start(write_to_both);
+	turn_until_over(1);
+	turn_until_over(2);
+	expect_pattern(out, MUCH, 1);
+	expect_pattern(log, MUCH, 2);
+	expect_end(pid);
+}
 END_TEST
 
 /* A pipe of one page: whoever writes more than poll() promised is stuck. */
 START_TEST(waits_for_a_reader_that_stops)
-	{
-		kg_auto_close int out = put_pipe(1);
-		kg_auto_free char *got = malloc(MUCH + 1000);
-		kg_auto_free char *want = malloc(MUCH);
-		size_t len = 0;
-		pid_t pid;
-		ssize_t n;
+{
+	kg_auto_close int out = put_pipe(1);
+	kg_auto_free char *got = malloc(MUCH + 1000);
+	kg_auto_free char *want = malloc(MUCH);
+	size_t len = 0;
+	pid_t pid;
+	ssize_t n;
 
-		(void)fcntl(out, F_SETPIPE_SZ, 4096);
-		fill_pattern(want, MUCH, 1);
-		open_relay();
-		pid = start(write_much);
-		turn_until_quiet();
-		ck_assert(kg_fd_is_ready(out));
-		/* It waits as well. */
-		ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
+	(void)fcntl(out, F_SETPIPE_SZ, 4096);
+	fill_pattern(want, MUCH, 1);
+	open_relay();
+	pid = start(write_much);
+	while (!kg_fd_is_ready(out))
+		ck_assert(turn(LONG_MS));
+	turn_until_quiet();
+	/* It waits as well. */
+	ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
 
-		while ((n = read(out, got + len, 1000)) > 0) {
-			len += (size_t)n;
-			while (!kg_fd_is_ready(out) && !is_over(1))
-				ck_assert(turn(LONG_MS));
-			if (is_over(1))
-				put(1, open("/dev/null", O_WRONLY | O_CLOEXEC));
-		}
-		ck_assert_uint_eq(len, MUCH);
-		ck_assert_int_eq(memcmp(got, want, MUCH), 0);
-		expect_end(pid);
+	while ((n = read(out, got + len, 1000)) > 0) {
+		len += (size_t)n;
+		while (!kg_fd_is_ready(out) && !is_over(1))
+			ck_assert(turn(LONG_MS));
+		if (is_over(1))
+			put(1, open("/dev/null", O_WRONLY | O_CLOEXEC));
 	}
+	ck_assert_uint_eq(len, MUCH);
+	ck_assert_int_eq(memcmp(got, want, MUCH), 0);
+	expect_end(pid);
+}
 END_TEST
 
 /* What one stream's reader does is nothing to the other. */
 START_TEST(lets_errors_pass_while_output_waits)
-	{
-		kg_auto_close int out = put_pipe(1);
-		kg_auto_close int log = put_pipe(2);
-		pid_t pid;
-		char got[8] = "";
+{
+	kg_auto_close int out = put_pipe(1);
+	kg_auto_close int log = put_pipe(2);
+	pid_t pid;
+	char got[8] = "";
 
-		open_relay();
-		ck_assert(!kg_fd_is_ready(out));
-		(void)fcntl(box[2], F_DUPFD_CLOEXEC, 200);
-		pid = start(write_much);
-		turn_until_quiet();
-		ck_assert_int_eq(write(200, "late", 4), 4);
-		while (!kg_fd_is_ready(log))
-			ck_assert(turn(LONG_MS));
-		ck_assert_int_eq(read(log, got, sizeof(got) - 1), 4);
-		ck_assert_str_eq(got, "late");
-		close(200);
-		kill(pid, SIGKILL);
-		ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
-	}
+	open_relay();
+	ck_assert(!kg_fd_is_ready(out));
+	(void)fcntl(box[2], F_DUPFD_CLOEXEC, 200);
+	pid = start(write_much);
+	turn_until_quiet();
+	ck_assert_int_eq(write(200, "late", 4), 4);
+	while (!kg_fd_is_ready(log))
+		ck_assert(turn(LONG_MS));
+	ck_assert_int_eq(read(log, got, sizeof(got) - 1), 4);
+	ck_assert_str_eq(got, "late");
+	close(200);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
 END_TEST
 
 static void write_until_nobody_reads(void)
@@ -528,42 +527,40 @@ static void write_until_nobody_reads(void)
 }
 
 START_TEST(tells_the_writer_that_nobody_reads)
-	{
-		int out = put_pipe(1);
-		pid_t pid;
+{
+	int out = put_pipe(1);
+	pid_t pid;
 
-		open_relay();
-		close(out);
-		pid = start(write_until_nobody_reads);
-		turn_until_over(1);
-		expect_end(pid);
-		ck_assert_int_eq(kg_relay_error(relay, &err),
-				 0); /* none was lost */
-	}
+	open_relay();
+	close(out);
+	pid = start(write_until_nobody_reads);
+	turn_until_over(1);
+	expect_end(pid);
+	ck_assert_int_eq(kg_relay_error(relay, &err), 0); /* none was lost */
+}
 END_TEST
 
 START_TEST(reports_output_that_was_lost)
-	{
-		static const char *const want[] = {
-			[1] = "output was lost: write to standard output: "
-			      "No space left on device",
-			[2] = "output was lost: write to standard error: "
-			      "No space left on device",
-		};
+{
+	static const char *const want[] = {
+		[1] = "output was lost: write to standard output: "
+		      "No space left on device",
+		[2] = "output was lost: write to standard error: "
+		      "No space left on device",
+	};
 
-		put(_i, open("/dev/full", O_WRONLY | O_CLOEXEC));
-		open_relay();
-		ck_assert_int_eq(kg_relay_error(relay, &err), 0);
-		ck_assert_int_eq(write(box[_i], "x", 1), 1);
-		turn_until_over(_i);
-		ck_assert_int_eq(kg_relay_error(relay, &err), -1);
-		ck_assert_uint_eq(err.code, KG_E_SYSTEM);
-		ck_assert_int_eq(err.errnum, ENOSPC);
-		ck_assert_str_eq(err.msg, want[_i]);
-		ck_assert_int_eq(write(box[_i], "x", 1),
-				 -1); /* the command sees it */
-		ck_assert_int_eq(errno, EPIPE);
-	}
+	put(_i, open("/dev/full", O_WRONLY | O_CLOEXEC));
+	open_relay();
+	ck_assert_int_eq(kg_relay_error(relay, &err), 0);
+	ck_assert_int_eq(write(box[_i], "x", 1), 1);
+	turn_until_over(_i);
+	ck_assert_int_eq(kg_relay_error(relay, &err), -1);
+	ck_assert_uint_eq(err.code, KG_E_SYSTEM);
+	ck_assert_int_eq(err.errnum, ENOSPC);
+	ck_assert_str_eq(err.msg, want[_i]);
+	ck_assert_int_eq(write(box[_i], "x", 1), -1); /* the command sees it */
+	ck_assert_int_eq(errno, EPIPE);
+}
 END_TEST
 
 /* --- input --------------------------------------------------------------- */
@@ -576,95 +573,91 @@ static void expect_input(const char *want)
 }
 
 START_TEST(carries_a_file_to_its_end)
-	{
-		kg_auto_close int file = put_file(0, "one\ntwo\n");
+{
+	kg_auto_close int file = put_file(0, "one\ntwo\n");
 
-		open_relay();
-		ck_assert_int_eq(lseek(0, 0, SEEK_CUR),
-				 0); /* not before it's due */
-		expect_input("one\ntwo\n");
-		ck_assert_int_eq(lseek(0, 0, SEEK_CUR), 8);
-		ck_assert_int_eq(pwrite(file, "x", 1, 0),
-				 1); /* the caller's still */
-	}
+	open_relay();
+	ck_assert_int_eq(lseek(0, 0, SEEK_CUR), 0); /* not before it's due */
+	expect_input("one\ntwo\n");
+	ck_assert_int_eq(lseek(0, 0, SEEK_CUR), 8);
+	ck_assert_int_eq(pwrite(file, "x", 1, 0), 1); /* the caller's still */
+}
 END_TEST
 
 START_TEST(carries_a_pipe_to_its_end)
-	{
-		int in = put_pipe(0);
-		char got[8] = "";
+{
+	int in = put_pipe(0);
+	char got[8] = "";
 
-		open_relay();
-		ck_assert_int_eq(write(in, "ab", 2), 2);
-		while (!kg_fd_is_ready(box[0]))
-			ck_assert(turn(LONG_MS));
-		ck_assert_int_eq(read(box[0], got, sizeof(got)), 2);
-		ck_assert_str_eq(got, "ab");
-		ck_assert_int_eq(write(in, "cd", 2), 2);
-		close(in);
-		expect_input("cd");
-	}
+	open_relay();
+	ck_assert_int_eq(write(in, "ab", 2), 2);
+	while (!kg_fd_is_ready(box[0]))
+		ck_assert(turn(LONG_MS));
+	ck_assert_int_eq(read(box[0], got, sizeof(got)), 2);
+	ck_assert_str_eq(got, "ab");
+	ck_assert_int_eq(write(in, "cd", 2), 2);
+	close(in);
+	expect_input("cd");
+}
 END_TEST
 
 START_TEST(carries_a_socket_to_its_end)
-	{
-		int ends[2];
+{
+	int ends[2];
 
-		ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC,
-					    0, ends),
-				 0);
-		put(0, ends[0]);
-		open_relay();
-		ck_assert_int_eq(write(ends[1], "abc", 3), 3);
-		ck_assert_int_eq(shutdown(ends[1], SHUT_WR), 0);
-		expect_input("abc");
-		close(ends[1]);
-	}
+	ck_assert_int_eq(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	put(0, ends[0]);
+	open_relay();
+	ck_assert_int_eq(write(ends[1], "abc", 3), 3);
+	ck_assert_int_eq(shutdown(ends[1], SHUT_WR), 0);
+	expect_input("abc");
+	close(ends[1]);
+}
 END_TEST
 
 START_TEST(takes_an_empty_input_for_an_end)
-	{
-		int in = put_pipe(0);
+{
+	int in = put_pipe(0);
 
-		open_relay();
-		close(in);
-		expect_input("");
-	}
+	open_relay();
+	close(in);
+	expect_input("");
+}
 END_TEST
 
 /* Whoever waits for input that has not come yet keeps the processor free. */
 START_TEST(waits_for_input_that_is_not_there)
-	{
-		kg_auto_close int in = put_pipe(0);
+{
+	kg_auto_close int in = put_pipe(0);
 
-		(void)fcntl(0, F_SETFL,
-			    O_NONBLOCK); /* as some callers have it */
-		open_relay();
-		ck_assert(!turn(QUIET_MS));
-		ck_assert_int_ge(relay->streams[0].from, 0);
-		ck_assert_int_eq(write(in, "x", 1), 1);
-		ck_assert(turn(LONG_MS));
-	}
+	(void)fcntl(0, F_SETFL, O_NONBLOCK); /* as some callers have it */
+	open_relay();
+	ck_assert(!turn(QUIET_MS));
+	ck_assert_int_ge(relay->streams[0].from, 0);
+	ck_assert_int_eq(write(in, "x", 1), 1);
+	ck_assert(turn(LONG_MS));
+}
 END_TEST
 
 /* Others may share it: what poll() saw can be gone. */
 START_TEST(lives_with_input_that_somebody_else_took)
-	{
-		struct pollfd pfd[KG_RELAY_POLL_FDS];
-		int in = put_pipe(0);
-		char got;
+{
+	struct pollfd pfd[KG_RELAY_POLL_FDS];
+	int in = put_pipe(0);
+	char got;
 
-		(void)fcntl(0, F_SETFL, O_NONBLOCK);
-		open_relay();
-		ck_assert_int_eq(write(in, "x", 1), 1);
-		kg_relay_prepare(relay, pfd);
-		ck_assert_int_eq(poll(pfd, KG_RELAY_POLL_FDS, LONG_MS), 1);
-		ck_assert_int_eq(read(0, &got, 1), 1);
-		kg_relay_advance(relay, pfd);
-		ck_assert_int_eq(write(in, "y", 1), 1);
-		close(in);
-		expect_input("y");
-	}
+	(void)fcntl(0, F_SETFL, O_NONBLOCK);
+	open_relay();
+	ck_assert_int_eq(write(in, "x", 1), 1);
+	kg_relay_prepare(relay, pfd);
+	ck_assert_int_eq(poll(pfd, KG_RELAY_POLL_FDS, LONG_MS), 1);
+	ck_assert_int_eq(read(0, &got, 1), 1);
+	kg_relay_advance(relay, pfd);
+	ck_assert_int_eq(write(in, "y", 1), 1);
+	close(in);
+	expect_input("y");
+}
 END_TEST
 
 static void read_all_input(void)
@@ -680,115 +673,114 @@ static void read_all_input(void)
 }
 
 START_TEST(carries_much_input)
-	{
-		kg_auto_free char *data = malloc(MUCH);
-		kg_auto_close int file = put_file(0, "");
-		pid_t pid;
+{
+	kg_auto_free char *data = malloc(MUCH);
+	kg_auto_close int file = put_file(0, "");
+	pid_t pid;
 
-		fill_pattern(data, MUCH, 0);
-		ck_assert_int_eq(kg_fd_write_all(file, data, MUCH), 0);
-		open_relay();
-		pid = start(read_all_input);
-		turn_until_over(0);
-		expect_end(pid);
-	}
+	fill_pattern(data, MUCH, 0);
+	ck_assert_int_eq(kg_fd_write_all(file, data, MUCH), 0);
+	open_relay();
+	pid = start(read_all_input);
+	turn_until_over(0);
+	expect_end(pid);
+}
 END_TEST
 
 /* A command that reads nothing holds back what comes, and not the loop. */
 START_TEST(waits_for_a_command_that_does_not_read)
-	{
-		kg_auto_free char *data = malloc(MUCH);
-		kg_auto_close int file = put_file(0, "");
-		off_t taken;
+{
+	kg_auto_free char *data = malloc(MUCH);
+	kg_auto_close int file = put_file(0, "");
+	off_t taken;
 
-		fill_pattern(data, MUCH, 0);
-		ck_assert_int_eq(kg_fd_write_all(file, data, MUCH), 0);
-		open_relay();
-		turn_until_quiet();
-		taken = lseek(0, 0, SEEK_CUR);
-		ck_assert_int_gt(taken, 0);
-		ck_assert_int_lt(taken, MUCH);
-	}
+	fill_pattern(data, MUCH, 0);
+	ck_assert_int_eq(kg_fd_write_all(file, data, MUCH), 0);
+	open_relay();
+	turn_until_quiet();
+	taken = lseek(0, 0, SEEK_CUR);
+	ck_assert_int_gt(taken, 0);
+	ck_assert_int_lt(taken, MUCH);
+}
 END_TEST
 
 /* The caller's input is not read for a command that has closed its own. */
 START_TEST(notices_that_the_command_closed_its_input)
-	{
-		kg_auto_close int in = put_pipe(0);
+{
+	kg_auto_close int in = put_pipe(0);
 
-		open_relay();
-		kg_scope_close_(&box[0]);
-		turn_until_over(0);
-		ck_assert_int_eq(write(in, "x", 1), 1);
-		ck_assert(!turn(QUIET_MS));
-		ck_assert(kg_fd_is_ready(0));
-		ck_assert_int_eq(kg_relay_error(relay, &err), 0);
-	}
+	open_relay();
+	kg_scope_close_(&box[0]);
+	turn_until_over(0);
+	ck_assert_int_eq(write(in, "x", 1), 1);
+	ck_assert(!turn(QUIET_MS));
+	ck_assert(kg_fd_is_ready(0));
+	ck_assert_int_eq(kg_relay_error(relay, &err), 0);
+}
 END_TEST
 
 START_TEST(drops_input_that_the_command_did_not_want)
-	{
-		kg_auto_free char *data = malloc(MUCH);
-		kg_auto_close int file = put_file(0, "");
+{
+	kg_auto_free char *data = malloc(MUCH);
+	kg_auto_close int file = put_file(0, "");
 
-		fill_pattern(data, MUCH, 0);
-		ck_assert_int_eq(kg_fd_write_all(file, data, MUCH), 0);
-		open_relay();
-		turn_until_quiet(); /* some is held back by now */
-		kg_scope_close_(&box[0]);
-		turn_until_over(0);
-		ck_assert_int_eq(kg_relay_error(relay, &err), 0);
-	}
+	fill_pattern(data, MUCH, 0);
+	ck_assert_int_eq(kg_fd_write_all(file, data, MUCH), 0);
+	open_relay();
+	turn_until_quiet(); /* some is held back by now */
+	kg_scope_close_(&box[0]);
+	turn_until_over(0);
+	ck_assert_int_eq(kg_relay_error(relay, &err), 0);
+}
 END_TEST
 
 /* --- before and after the command ---------------------------------------- */
 
 START_TEST(takes_words_off_standard_error)
-	{
-		kg_auto_close int log = put_file(2, "");
-		char words[32];
+{
+	kg_auto_close int log = put_file(2, "");
+	char words[32];
 
-		open_relay();
-		kg_relay_take_words(relay, words, sizeof(words));
-		ck_assert_str_eq(words, "");
-		ck_assert_int_eq(write(box[2], "bwrap: no\n", 10), 10);
-		ck_assert_int_eq(write(box[2], "more\n", 5), 5);
-		kg_relay_take_words(relay, words, sizeof(words));
-		ck_assert_str_eq(words, "bwrap: no\nmore\n");
+	open_relay();
+	kg_relay_take_words(relay, words, sizeof(words));
+	ck_assert_str_eq(words, "");
+	ck_assert_int_eq(write(box[2], "bwrap: no\n", 10), 10);
+	ck_assert_int_eq(write(box[2], "more\n", 5), 5);
+	kg_relay_take_words(relay, words, sizeof(words));
+	ck_assert_str_eq(words, "bwrap: no\nmore\n");
 
-		ck_assert_int_eq(write(box[2], "after", 5), 5);
-		turn_until_quiet();
-		expect_text(log, "after");
-	}
+	ck_assert_int_eq(write(box[2], "after", 5), 5);
+	turn_until_quiet();
+	expect_text(log, "after");
+}
 END_TEST
 
 /* What doesn't fit is gone as well: it isn't the command's. */
 START_TEST(takes_all_words_whatever_the_buffer)
-	{
-		kg_auto_close int log = put_file(2, "");
-		char text[3000], words[16];
-		size_t len;
+{
+	kg_auto_close int log = put_file(2, "");
+	char text[3000], words[16];
+	size_t len;
 
-		memset(text, 'w', sizeof(text));
-		open_relay();
-		for (len = 1; len <= sizeof(words); len++) {
-			ck_assert_int_eq(write(box[2], text, sizeof(text)),
-					 (ssize_t)sizeof(text));
-			memset(words, '!', sizeof(words));
-			kg_relay_take_words(relay, words, len);
-			ck_assert_uint_eq(strlen(words), len - 1);
-			if (len < sizeof(words))
-				ck_assert_int_eq(words[len], '!');
-			kg_relay_take_words(relay, words, len);
-			ck_assert_str_eq(words, "");
-		}
-		kg_scope_close_(&box[2]);
-		kg_relay_take_words(relay, words,
-				    sizeof(words)); /* at its end */
+	memset(text, 'w', sizeof(text));
+	open_relay();
+	for (len = 1; len <= sizeof(words); len++) {
+		ck_assert_int_eq(write(box[2], text, sizeof(text)),
+				 (ssize_t)sizeof(text));
+		memset(words, '!', sizeof(words));
+		kg_relay_take_words(relay, words, len);
+		ck_assert_uint_eq(strlen(words), len - 1);
+		if (len < sizeof(words))
+			ck_assert_int_eq(words[len], '!');
+		kg_relay_take_words(relay, words, len);
 		ck_assert_str_eq(words, "");
-		turn_until_over(2);
-		expect_text(log, "");
 	}
+	kg_scope_close_(&box[2]);
+	kg_relay_take_words(relay, words, sizeof(words)); /* at its end */
+	ck_assert_str_eq(words, "");
+	turn_until_over(2);
+	expect_text(log, "");
+}
 END_TEST
 
 /* As much as its pipe holds is left when the command ends. */
@@ -805,20 +797,20 @@ static void leave_a_pipe_full(void)
 }
 
 START_TEST(drains_what_the_command_has_left)
-	{
-		kg_auto_close int out = put_file(1, "");
-		kg_auto_close int log = put_file(2, "");
-		pid_t pid;
+{
+	kg_auto_close int out = put_file(1, "");
+	kg_auto_close int log = put_file(2, "");
+	pid_t pid;
 
-		open_relay();
-		pid = start(leave_a_pipe_full);
-		expect_end(pid);
-		kg_relay_drain(relay);
-		expect_pattern(out, 65536, 1);
-		expect_pattern(log, 65536, 2);
-		ck_assert(is_over(1) || relay->streams[1].from < 0);
-		kg_relay_drain(relay); /* twice is harmless */
-	}
+	open_relay();
+	pid = start(leave_a_pipe_full);
+	expect_end(pid);
+	kg_relay_drain(relay);
+	expect_pattern(out, 65536, 1);
+	expect_pattern(log, 65536, 2);
+	ck_assert(is_over(1) || relay->streams[1].from < 0);
+	kg_relay_drain(relay); /* twice is harmless */
+}
 END_TEST
 
 static void read_slowly(void)
@@ -835,99 +827,99 @@ static void read_slowly(void)
 
 /* The reader has a pipe of one page, and takes a byte at a time. */
 START_TEST(drains_into_a_slow_reader)
-	{
-		pid_t pid;
-		pid_t reader;
-		int out = put_pipe(1), status = -1;
+{
+	pid_t pid;
+	pid_t reader;
+	int out = put_pipe(1), status = -1;
 
-		(void)fcntl(out, F_SETPIPE_SZ, 4096);
-		open_relay();
-		pid = start(leave_a_pipe_full);
-		ck_assert_int_eq(dup2(out, 200), 200);
-		close(out);
-		expect_end(pid);
-		reader = fork();
-		if (reader == 0) {
-			close(1);
-			read_slowly();
-		}
-		close(200);
-		kg_relay_drain(relay);
-		put(1, open("/dev/null", O_WRONLY | O_CLOEXEC));
-		ck_assert_int_eq(waitpid(reader, &status, 0), reader);
-		ck_assert_int_eq(status, 0);
-		ck_assert_int_eq(kg_relay_error(relay, &err), 0);
+	(void)fcntl(out, F_SETPIPE_SZ, 4096);
+	open_relay();
+	pid = start(leave_a_pipe_full);
+	ck_assert_int_eq(dup2(out, 200), 200);
+	close(out);
+	expect_end(pid);
+	reader = fork();
+	if (reader == 0) {
+		close(1);
+		read_slowly();
 	}
+	close(200);
+	kg_relay_drain(relay);
+	put(1, open("/dev/null", O_WRONLY | O_CLOEXEC));
+	ck_assert_int_eq(waitpid(reader, &status, 0), reader);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(kg_relay_error(relay, &err), 0);
+}
 END_TEST
 
 /* What was on its way when the command ended, and what lay behind it. */
 START_TEST(drains_what_it_had_begun)
-	{
-		kg_auto_close int out = put_pipe(1);
-		kg_auto_free char *got = malloc(65536);
-		pid_t pid;
-		size_t len = 0;
-		char want[65536];
-		ssize_t n;
+{
+	kg_auto_close int out = put_pipe(1);
+	kg_auto_free char *got = malloc(65536);
+	pid_t pid;
+	size_t len = 0;
+	char want[65536];
+	ssize_t n;
 
-		fill_pattern(want, sizeof(want), 1);
-		(void)fcntl(out, F_SETPIPE_SZ, 4096);
-		open_relay();
-		pid = start(leave_a_pipe_full);
-		turn_until_quiet();
-		expect_end(pid);
-		(void)fcntl(out, F_SETPIPE_SZ, 1 << 17);
-		kg_relay_drain(relay);
-		put(1, open("/dev/null", O_WRONLY | O_CLOEXEC));
-		while ((n = read(out, got + len, sizeof(want) - len)) > 0)
-			len += (size_t)n;
-		ck_assert_uint_eq(len, sizeof(want));
-		ck_assert_int_eq(memcmp(got, want, len), 0);
-	}
+	fill_pattern(want, sizeof(want), 1);
+	(void)fcntl(out, F_SETPIPE_SZ, 4096);
+	open_relay();
+	pid = start(leave_a_pipe_full);
+	turn_until_quiet();
+	expect_end(pid);
+	(void)fcntl(out, F_SETPIPE_SZ, 1 << 17);
+	kg_relay_drain(relay);
+	put(1, open("/dev/null", O_WRONLY | O_CLOEXEC));
+	while ((n = read(out, got + len, sizeof(want) - len)) > 0)
+		len += (size_t)n;
+	ck_assert_uint_eq(len, sizeof(want));
+	ck_assert_int_eq(memcmp(got, want, len), 0);
+}
 END_TEST
 
 /* Something of the box may still hold an end: what is there is all there is. */
 START_TEST(does_not_wait_for_a_writer_that_stays)
-	{
-		kg_auto_close int out = put_file(1, "");
+{
+	kg_auto_close int out = put_file(1, "");
 
-		open_relay();
-		ck_assert_int_eq(write(box[1], "all", 3), 3);
-		kg_relay_drain(relay);
-		expect_text(out, "all");
-	}
+	open_relay();
+	ck_assert_int_eq(write(box[1], "all", 3), 3);
+	kg_relay_drain(relay);
+	expect_text(out, "all");
+}
 END_TEST
 
 START_TEST(drains_nothing_for_a_reader_that_has_gone)
-	{
-		int out = put_pipe(1);
-		pid_t pid;
+{
+	int out = put_pipe(1);
+	pid_t pid;
 
-		open_relay();
-		close(out);
-		pid = start(leave_a_pipe_full);
-		expect_end(pid);
-		kg_relay_drain(relay);
-		ck_assert(is_over(1));
-		ck_assert_int_eq(kg_relay_error(relay, &err), 0);
-	}
+	open_relay();
+	close(out);
+	pid = start(leave_a_pipe_full);
+	expect_end(pid);
+	kg_relay_drain(relay);
+	ck_assert(is_over(1));
+	ck_assert_int_eq(kg_relay_error(relay, &err), 0);
+}
 END_TEST
 
 START_TEST(reports_output_that_was_lost_at_the_end)
-	{
-		put(1, open("/dev/full", O_WRONLY | O_CLOEXEC));
-		open_relay();
-		ck_assert_int_eq(write(box[1], "x", 1), 1);
-		kg_relay_drain(relay);
-		ck_assert_int_eq(kg_relay_error(relay, &err), -1);
-		ck_assert_int_eq(err.errnum, ENOSPC);
-	}
+{
+	put(1, open("/dev/full", O_WRONLY | O_CLOEXEC));
+	open_relay();
+	ck_assert_int_eq(write(box[1], "x", 1), 1);
+	kg_relay_drain(relay);
+	ck_assert_int_eq(kg_relay_error(relay, &err), -1);
+	ck_assert_int_eq(err.errnum, ENOSPC);
+}
 END_TEST
 
 START_TEST(frees_nothing_without_complaint)
-	{
-		kg_relay_free(NULL);
-	}
+{
+	kg_relay_free(NULL);
+}
 END_TEST
 
 static void add_output_tests(TCase *tc)

@@ -96,8 +96,7 @@ static void make_ambient(cap_value_t value)
 static const struct kg_role_spec reviewed[KG_ROLE_COUNT] = {
 	/* clang-format off */
 	[KG_ROLE_SUPERVISOR] = { "kgate",	   0, .inherits = true },
-	[KG_ROLE_WORKER]     = { "kgate-worker",   0, .inherits = true,
-				 .pdeathsig = SIGKILL },
+	[KG_ROLE_WORKER]     = { "kgate-worker",   0, .inherits = true },
 	[KG_ROLE_ENTRY]	     = { "kgate-entry",	   0, .inside = true },
 	[KG_ROLE_GATE_SETUP] = { "kgate-gate",
 				 KG_BIT64(CAP_NET_ADMIN) |
@@ -111,121 +110,115 @@ static const struct kg_role_spec reviewed[KG_ROLE_COUNT] = {
 };
 
 START_TEST(grants_what_was_reviewed)
-	{
-		const struct kg_role_spec *row = kg_role_spec((enum kg_role)_i);
+{
+	const struct kg_role_spec *row = kg_role_spec((enum kg_role)_i);
 
-		ck_assert_str_eq(row->name, reviewed[_i].name);
-		ck_assert_uint_eq(row->caps, reviewed[_i].caps);
-		ck_assert_int_eq(row->inherits, reviewed[_i].inherits);
-		ck_assert_int_eq(row->inside, reviewed[_i].inside);
-		ck_assert_int_eq(row->pdeathsig, reviewed[_i].pdeathsig);
-		ck_assert_uint_lt(strlen(row->name),
-				  16); /* what the kernel keeps */
-	}
+	ck_assert_str_eq(row->name, reviewed[_i].name);
+	ck_assert_uint_eq(row->caps, reviewed[_i].caps);
+	ck_assert_int_eq(row->inherits, reviewed[_i].inherits);
+	ck_assert_int_eq(row->inside, reviewed[_i].inside);
+	ck_assert_int_eq(row->pdeathsig, reviewed[_i].pdeathsig);
+	ck_assert_uint_lt(strlen(row->name), 16); /* what the kernel keeps */
+}
 END_TEST
 
 START_TEST(holds_what_its_row_says_and_nothing_else)
-	{
-		const struct kg_role_spec *row = kg_role_spec((enum kg_role)_i);
-		uint64_t held;
-		char name[16];
-		int sig = -1;
+{
+	const struct kg_role_spec *row = kg_role_spec((enum kg_role)_i);
+	uint64_t held;
+	char name[16];
+	int sig = -1;
 
-		if (!become_almighty())
-			return;
-		if (row->inside) {
-			drop_bounding_set();
-			drop_all_sets();
-		} else {
-			make_ambient(CAP_SYS_ADMIN);
-		}
-		held = status_field("CapPrm:", 16);
-		ck_assert_int_eq(kg_role_enter((enum kg_role)_i, 0, &err), 0);
-
-		if (!row->inherits) {
-			held = row->caps;
-			ck_assert_uint_eq(status_field("CapInh:", 16), 0);
-			ck_assert_uint_eq(status_field("CapAmb:", 16), 0);
-		}
-		ck_assert_uint_eq(status_field("CapPrm:", 16), held);
-		ck_assert_uint_eq(status_field("CapEff:", 16), held);
-		if (row->inside)
-			ck_assert_uint_eq(status_field("CapBnd:", 16), 0);
-		ck_assert_uint_eq(status_field("NoNewPrivs:", 10), 1);
-		prctl(PR_GET_PDEATHSIG, &sig);
-		ck_assert_int_eq(sig, row->pdeathsig);
-		prctl(PR_GET_NAME, name);
-		ck_assert_str_eq(name, row->name);
+	if (!become_almighty())
+		return;
+	if (row->inside) {
+		drop_bounding_set();
+		drop_all_sets();
+	} else {
+		make_ambient(CAP_SYS_ADMIN);
 	}
+	held = status_field("CapPrm:", 16);
+	ck_assert_int_eq(kg_role_enter((enum kg_role)_i, 0, &err), 0);
+
+	if (!row->inherits) {
+		held = row->caps;
+		ck_assert_uint_eq(status_field("CapInh:", 16), 0);
+		ck_assert_uint_eq(status_field("CapAmb:", 16), 0);
+	}
+	ck_assert_uint_eq(status_field("CapPrm:", 16), held);
+	ck_assert_uint_eq(status_field("CapEff:", 16), held);
+	if (row->inside)
+		ck_assert_uint_eq(status_field("CapBnd:", 16), 0);
+	ck_assert_uint_eq(status_field("NoNewPrivs:", 10), 1);
+	prctl(PR_GET_PDEATHSIG, &sig);
+	ck_assert_int_eq(sig, row->pdeathsig);
+	prctl(PR_GET_NAME, name);
+	ck_assert_str_eq(name, row->name);
+}
 END_TEST
 
 START_TEST(enters_the_box_only_empty_handed)
-	{
-		if (!become_almighty())
-			return;
-		drop_bounding_set();
-		ck_assert_int_eq(kg_role_enter(KG_ROLE_ENTRY, 0, &err), -1);
-		ck_assert_uint_eq(err.code, KG_E_SYSTEM);
-	}
+{
+	if (!become_almighty())
+		return;
+	drop_bounding_set();
+	ck_assert_int_eq(kg_role_enter(KG_ROLE_ENTRY, 0, &err), -1);
+	ck_assert_uint_eq(err.code, KG_E_SYSTEM);
+}
 END_TEST
 
 /* What is in the bounding set comes back with the next file capability. */
 START_TEST(enters_the_box_only_with_an_empty_bounding_set)
-	{
-		if (!become_almighty())
-			return;
-		drop_all_sets();
-		ck_assert(is_empty_handed());
-		ck_assert_int_eq(kg_role_enter(KG_ROLE_ENTRY, 0, &err), -1);
-		ck_assert_uint_eq(err.code, KG_E_SYSTEM);
-	}
+{
+	if (!become_almighty())
+		return;
+	drop_all_sets();
+	ck_assert(is_empty_handed());
+	ck_assert_int_eq(kg_role_enter(KG_ROLE_ENTRY, 0, &err), -1);
+	ck_assert_uint_eq(err.code, KG_E_SYSTEM);
+}
 END_TEST
 
 START_TEST(gives_up_raw_sockets_after_the_set_up_for_good)
-	{
-		if (!become_almighty())
-			return;
-		ck_assert_int_eq(kg_role_enter(KG_ROLE_GATE_SETUP, 0, &err), 0);
-		ck_assert_int_eq(kg_role_enter(KG_ROLE_GATE, 0, &err), 0);
-		ck_assert_uint_eq(status_field("CapPrm:", 16),
-				  KG_BIT64(CAP_NET_ADMIN));
+{
+	if (!become_almighty())
+		return;
+	ck_assert_int_eq(kg_role_enter(KG_ROLE_GATE_SETUP, 0, &err), 0);
+	ck_assert_int_eq(kg_role_enter(KG_ROLE_GATE, 0, &err), 0);
+	ck_assert_uint_eq(status_field("CapPrm:", 16), KG_BIT64(CAP_NET_ADMIN));
 
-		ck_assert_int_eq(kg_role_enter(KG_ROLE_GATE_SETUP, 0, &err),
-				 -1);
-		ck_assert_uint_eq(err.code, KG_E_SYSTEM);
-		ck_assert_uint_eq(status_field("CapPrm:", 16),
-				  KG_BIT64(CAP_NET_ADMIN));
-	}
+	ck_assert_int_eq(kg_role_enter(KG_ROLE_GATE_SETUP, 0, &err), -1);
+	ck_assert_uint_eq(err.code, KG_E_SYSTEM);
+	ck_assert_uint_eq(status_field("CapPrm:", 16), KG_BIT64(CAP_NET_ADMIN));
+}
 END_TEST
 
 START_TEST(cannot_take_what_it_does_not_have)
-	{
-		if (!become_almighty())
-			return;
-		ck_assert_int_eq(kg_role_enter(KG_ROLE_RESOLVER, 0, &err), 0);
-		ck_assert_int_eq(kg_role_enter(KG_ROLE_GATE, 0, &err), -1);
-		ck_assert_uint_eq(err.code, KG_E_SYSTEM);
-		ck_assert(is_empty_handed());
-	}
+{
+	if (!become_almighty())
+		return;
+	ck_assert_int_eq(kg_role_enter(KG_ROLE_RESOLVER, 0, &err), 0);
+	ck_assert_int_eq(kg_role_enter(KG_ROLE_GATE, 0, &err), -1);
+	ck_assert_uint_eq(err.code, KG_E_SYSTEM);
+	ck_assert(is_empty_handed());
+}
 END_TEST
 
 START_TEST(refuses_the_role_of_an_orphan)
-	{
-		if (!become_almighty())
-			return;
-		ck_assert_int_eq(
-			kg_role_enter(KG_ROLE_RESOLVER, getpid(), &err), -1);
-		ck_assert_uint_eq(err.code, KG_E_SANDBOX);
-	}
+{
+	if (!become_almighty())
+		return;
+	ck_assert_int_eq(kg_role_enter(KG_ROLE_RESOLVER, getpid(), &err), -1);
+	ck_assert_uint_eq(err.code, KG_E_SANDBOX);
+}
 END_TEST
 
 START_TEST(knows_its_parent)
-	{
-		if (!become_almighty())
-			return;
-		ck_assert_int_eq(
-			kg_role_enter(KG_ROLE_RESOLVER, getppid(), &err), 0);
-	}
+{
+	if (!become_almighty())
+		return;
+	ck_assert_int_eq(kg_role_enter(KG_ROLE_RESOLVER, getppid(), &err), 0);
+}
 END_TEST
 
 /* What `cat /proc/self/status` prints when this process becomes it. */
@@ -253,26 +246,26 @@ static uint64_t field_after_exec(const char *name)
 }
 
 START_TEST(lends_a_helper_what_it_needs)
-	{
-		uint64_t both = KG_BIT64(CAP_NET_ADMIN) | KG_BIT64(CAP_NET_RAW);
+{
+	uint64_t both = KG_BIT64(CAP_NET_ADMIN) | KG_BIT64(CAP_NET_RAW);
 
-		if (!become_almighty())
-			return;
-		ck_assert_int_eq(kg_role_enter(KG_ROLE_GATE_SETUP, 0, &err), 0);
-		ck_assert_uint_eq(field_after_exec("CapEff:"), 0);
-		ck_assert_int_eq(kg_role_lend(both, &err), 0);
-		ck_assert_uint_eq(field_after_exec("CapEff:"), both);
-	}
+	if (!become_almighty())
+		return;
+	ck_assert_int_eq(kg_role_enter(KG_ROLE_GATE_SETUP, 0, &err), 0);
+	ck_assert_uint_eq(field_after_exec("CapEff:"), 0);
+	ck_assert_int_eq(kg_role_lend(both, &err), 0);
+	ck_assert_uint_eq(field_after_exec("CapEff:"), both);
+}
 END_TEST
 
 START_TEST(lends_nothing_it_does_not_hold)
-	{
-		if (!become_almighty())
-			return;
-		ck_assert_int_eq(kg_role_enter(KG_ROLE_GATE, 0, &err), 0);
-		ck_assert_int_eq(kg_role_lend(KG_BIT64(CAP_NET_RAW), &err), -1);
-		ck_assert_uint_eq(err.code, KG_E_SYSTEM);
-	}
+{
+	if (!become_almighty())
+		return;
+	ck_assert_int_eq(kg_role_enter(KG_ROLE_GATE, 0, &err), 0);
+	ck_assert_int_eq(kg_role_lend(KG_BIT64(CAP_NET_RAW), &err), -1);
+	ck_assert_uint_eq(err.code, KG_E_SYSTEM);
+}
 END_TEST
 
 /* A process whose parent has just ended, and which had bound itself to it. */
@@ -309,26 +302,26 @@ static pid_t start_bound_grandchild(int sig)
 }
 
 START_TEST(ends_with_its_parent)
-	{
-		pid_t pid = start_bound_grandchild(SIGUSR1);
-		int status = 0;
+{
+	pid_t pid = start_bound_grandchild(SIGUSR1);
+	int status = 0;
 
-		ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-		ck_assert(WIFSIGNALED(status));
-		ck_assert_int_eq(WTERMSIG(status), SIGUSR1);
-	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFSIGNALED(status));
+	ck_assert_int_eq(WTERMSIG(status), SIGUSR1);
+}
 END_TEST
 
 /* Dumpable again at once: a leak checker traces the process at its end. */
 START_TEST(hides_from_its_peers)
-	{
-		int dumpable;
+{
+	int dumpable;
 
-		ck_assert_int_eq(kg_role_hide(&err), 0);
-		dumpable = prctl(PR_GET_DUMPABLE);
-		(void)prctl(PR_SET_DUMPABLE, 1);
-		ck_assert_int_eq(dumpable, 0);
-	}
+	ck_assert_int_eq(kg_role_hide(&err), 0);
+	dumpable = prctl(PR_GET_DUMPABLE);
+	(void)prctl(PR_SET_DUMPABLE, 1);
+	ck_assert_int_eq(dumpable, 0);
+}
 END_TEST
 
 Suite *kg_suite(void)

@@ -48,78 +48,76 @@ static const char *hear(void)
 }
 
 START_TEST(says_one_line_in_one_write)
-	{
-		kg_say("%s: %d", "the box", 7);
-		ck_assert_str_eq(hear(), "kgate: the box: 7\n");
-		ck_assert_str_eq(hear(), "");
-		kg_say("again");
-		ck_assert_str_eq(hear(), "kgate: again\n");
-	}
+{
+	kg_say("%s: %d", "the box", 7);
+	ck_assert_str_eq(hear(), "kgate: the box: 7\n");
+	ck_assert_str_eq(hear(), "");
+	kg_say("again");
+	ck_assert_str_eq(hear(), "kgate: again\n");
+}
 END_TEST
 
 START_TEST(says_even_nothing_as_a_line)
-	{
-		kg_say("%s", "");
-		ck_assert_str_eq(hear(), "kgate: \n");
-	}
+{
+	kg_say("%s", "");
+	ck_assert_str_eq(hear(), "kgate: \n");
+}
 END_TEST
 
 START_TEST(lets_no_control_character_through)
-	{
-		char all[0x20 + 1];
-		int i;
+{
+	char all[0x20 + 1];
+	int i;
 
-		for (i = 0; i < 0x1f; i++)
-			all[i] = (char)(i + 1);
-		all[0x1f] = 0x7f;
-		all[0x20] = '\0';
-		kg_say("%s", all);
-		ck_assert_str_eq(hear(),
-				 "kgate: ????????????????????????????????\n");
-	}
+	for (i = 0; i < 0x1f; i++)
+		all[i] = (char)(i + 1);
+	all[0x1f] = 0x7f;
+	all[0x20] = '\0';
+	kg_say("%s", all);
+	ck_assert_str_eq(hear(), "kgate: ????????????????????????????????\n");
+}
 END_TEST
 
 START_TEST(keeps_letters_that_are_not_ascii)
-	{
-		/* With a byte between 0x80 and 0x9f in it. */
-		kg_say("%s", "/srv/\xc3\x9c"
-			     "bung/\xe2\x82\xac");
-		ck_assert_str_eq(hear(), "kgate: /srv/\xc3\x9c"
-					 "bung/\xe2\x82\xac\n");
-	}
+{
+	/* With a byte between 0x80 and 0x9f in it. */
+	kg_say("%s", "/srv/\xc3\x9c"
+		     "bung/\xe2\x82\xac");
+	ck_assert_str_eq(hear(), "kgate: /srv/\xc3\x9c"
+				 "bung/\xe2\x82\xac\n");
+}
 END_TEST
 
 /* Around the longest line; the newline is never what is cut. */
 START_TEST(cuts_a_line_that_is_too_long)
-	{
-		char text[2 * LONGEST_LINE];
-		size_t len, want;
+{
+	char text[2 * LONGEST_LINE];
+	size_t len, want;
 
-		for (len = LONGEST_LINE - 20; len < LONGEST_LINE + 20; len++) {
-			memset(text, 'x', len);
-			text[len] = '\0';
-			kg_say("%s", text);
-			want = strlen("kgate: ") + len + 1;
-			if (want > LONGEST_LINE)
-				want = LONGEST_LINE;
-			(void)hear();
-			ck_assert_uint_ge(strlen(heard), want - 1);
-			ck_assert_uint_le(strlen(heard), want);
-			ck_assert_uint_eq(strspn(heard + 7, "x") + 8,
-					  strlen(heard));
-			ck_assert_int_eq(heard[strlen(heard) - 1], '\n');
-			ck_assert_ptr_eq(strchr(heard, '\n'),
-					 heard + strlen(heard) - 1);
-		}
+	for (len = LONGEST_LINE - 20; len < LONGEST_LINE + 20; len++) {
+		memset(text, 'x', len);
+		text[len] = '\0';
+		kg_say("%s", text);
+		want = strlen("kgate: ") + len + 1;
+		if (want > LONGEST_LINE)
+			want = LONGEST_LINE;
+		(void)hear();
+		ck_assert_uint_ge(strlen(heard), want - 1);
+		ck_assert_uint_le(strlen(heard), want);
+		ck_assert_uint_eq(strspn(heard + 7, "x") + 8, strlen(heard));
+		ck_assert_int_eq(heard[strlen(heard) - 1], '\n');
+		ck_assert_ptr_eq(strchr(heard, '\n'),
+				 heard + strlen(heard) - 1);
 	}
+}
 END_TEST
 
 START_TEST(survives_a_closed_descriptor_two)
-	{
-		close(STDERR_FILENO);
-		kg_say("into the void");
-		ck_assert_str_eq(hear(), "");
-	}
+{
+	close(STDERR_FILENO);
+	kg_say("into the void");
+	ck_assert_str_eq(hear(), "");
+}
 END_TEST
 
 Suite *kg_suite(void)

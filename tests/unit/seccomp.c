@@ -74,66 +74,59 @@ static void expect_filtered(void)
 }
 
 START_TEST(answers_with_the_errno_of_the_row)
-	{
-		load(&table);
-		expect_filtered();
-	}
+{
+	load(&table);
+	expect_filtered();
+}
 END_TEST
 
 /* The kernel reads an int from the low half; so must the filter. */
 START_TEST(compares_the_low_half_alone)
-	{
-		load(&table);
-		ck_assert_int_eq(answer(SYS_ioctl, 0, TIOCSTI, 0), EL2NSYNC);
-		ck_assert_int_eq(answer(SYS_ioctl, 0, HIGH | TIOCSTI, 0),
-				 EL2NSYNC);
-		ck_assert_int_ne(answer(SYS_ioctl, 0, TIOCSTI + 1, 0),
-				 EL2NSYNC);
-	}
+{
+	load(&table);
+	ck_assert_int_eq(answer(SYS_ioctl, 0, TIOCSTI, 0), EL2NSYNC);
+	ck_assert_int_eq(answer(SYS_ioctl, 0, HIGH | TIOCSTI, 0), EL2NSYNC);
+	ck_assert_int_ne(answer(SYS_ioctl, 0, TIOCSTI + 1, 0), EL2NSYNC);
+}
 END_TEST
 
 /* Bits above an int's half can only refuse more. */
 START_TEST(lets_one_value_through)
-	{
-		load(&table);
-		ck_assert_int_eq(answer(SYS_socket, AF_UNIX, SOCK_STREAM, 0),
-				 0);
-		ck_assert_int_eq(answer(SYS_socket, AF_INET, SOCK_STREAM, 0),
-				 ECHRNG);
-		ck_assert_int_eq(
-			answer(SYS_socket, HIGH | AF_INET, SOCK_STREAM, 0),
-			ECHRNG);
-		ck_assert_int_eq(
-			answer(SYS_socket, HIGH | AF_UNIX, SOCK_STREAM, 0),
-			ECHRNG);
-	}
+{
+	load(&table);
+	ck_assert_int_eq(answer(SYS_socket, AF_UNIX, SOCK_STREAM, 0), 0);
+	ck_assert_int_eq(answer(SYS_socket, AF_INET, SOCK_STREAM, 0), ECHRNG);
+	ck_assert_int_eq(answer(SYS_socket, HIGH | AF_INET, SOCK_STREAM, 0),
+			 ECHRNG);
+	ck_assert_int_eq(answer(SYS_socket, HIGH | AF_UNIX, SOCK_STREAM, 0),
+			 ECHRNG);
+}
 END_TEST
 
 START_TEST(refuses_from_a_bound_on)
-	{
-		load(&table);
-		ck_assert_int_eq(answer(SYS_getpgid, 0, 0, 0), 0);
-		ck_assert_int_ne(answer(SYS_getpgid, 999999, 0, 0), EBFONT);
-		ck_assert_int_eq(answer(SYS_getpgid, 1000000, 0, 0), EBFONT);
-		ck_assert_int_eq(answer(SYS_getpgid, UINT64_MAX, 0, 0), EBFONT);
-	}
+{
+	load(&table);
+	ck_assert_int_eq(answer(SYS_getpgid, 0, 0, 0), 0);
+	ck_assert_int_ne(answer(SYS_getpgid, 999999, 0, 0), EBFONT);
+	ck_assert_int_eq(answer(SYS_getpgid, 1000000, 0, 0), EBFONT);
+	ck_assert_int_eq(answer(SYS_getpgid, UINT64_MAX, 0, 0), EBFONT);
+}
 END_TEST
 
 START_TEST(wants_all_conditions_of_a_row)
-	{
-		load(&table);
-		ck_assert_int_eq(answer(SYS_lseek, 950, 7, SEEK_CUR), ENOANO);
-		ck_assert_int_eq(answer(SYS_lseek, 950, 8, SEEK_CUR), EBADF);
-		ck_assert_int_eq(answer(SYS_lseek, 950, 7, SEEK_SET), EBADF);
-	}
+{
+	load(&table);
+	ck_assert_int_eq(answer(SYS_lseek, 950, 7, SEEK_CUR), ENOANO);
+	ck_assert_int_eq(answer(SYS_lseek, 950, 8, SEEK_CUR), EBADF);
+	ck_assert_int_eq(answer(SYS_lseek, 950, 7, SEEK_SET), EBADF);
+}
 END_TEST
 
 START_TEST(counts_the_bits_under_the_mask_only)
-	{
-		load(&table);
-		ck_assert_int_eq(answer(SYS_lseek, 950, 7, SEEK_CUR | 0x10),
-				 ENOANO);
-	}
+{
+	load(&table);
+	ck_assert_int_eq(answer(SYS_lseek, 950, 7, SEEK_CUR | 0x10), ENOANO);
+}
 END_TEST
 
 /* With a default, what has no row is refused; in a child, which then exits. */
@@ -158,15 +151,15 @@ static void try_what_has_no_row(void)
 }
 
 START_TEST(refuses_what_has_no_row_where_that_is_the_default)
-	{
-		pid_t pid = fork();
-		int status = -1;
+{
+	pid_t pid = fork();
+	int status = -1;
 
-		if (pid == 0)
-			try_what_has_no_row();
-		ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-		ck_assert_int_eq(status, 0);
-	}
+	if (pid == 0)
+		try_what_has_no_row();
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
 END_TEST
 
 #ifdef __x86_64__
@@ -180,79 +173,71 @@ static int int80(int nr)
 }
 
 START_TEST(answers_enosys_to_another_architecture)
-	{
-		load(&table);
-		ck_assert_int_eq(answer(0x40000000 | SYS_getsid, 0, 0, 0),
-				 ENOSYS);
-		ck_assert_int_eq(answer(0x40000000 | SYS_getpid, 0, 0, 0),
-				 ENOSYS);
-		ck_assert_int_eq(int80(147), -ENOSYS);
-		ck_assert_int_eq(int80(20), -ENOSYS);
-	}
+{
+	load(&table);
+	ck_assert_int_eq(answer(0x40000000 | SYS_getsid, 0, 0, 0), ENOSYS);
+	ck_assert_int_eq(answer(0x40000000 | SYS_getpid, 0, 0, 0), ENOSYS);
+	ck_assert_int_eq(int80(147), -ENOSYS);
+	ck_assert_int_eq(int80(20), -ENOSYS);
+}
 END_TEST
 #endif
 
 START_TEST(exports_the_program_that_it_would_load)
-	{
-		kg_auto_close int fd = kg_seccomp_export(&table, &err);
-		struct sock_filter code[4096];
-		struct sock_fprog prog = { .filter = code };
-		ssize_t n;
+{
+	kg_auto_close int fd = kg_seccomp_export(&table, &err);
+	struct sock_filter code[4096];
+	struct sock_fprog prog = { .filter = code };
+	ssize_t n;
 
-		ck_assert_int_ge(fd, 0);
-		ck_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-		n = read(fd, code, sizeof(code));
-		ck_assert_int_gt(n, 0);
-		ck_assert_int_eq(n % (ssize_t)sizeof(code[0]), 0);
-		prog.len = (unsigned short)((size_t)n / sizeof(code[0]));
+	ck_assert_int_ge(fd, 0);
+	ck_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	n = read(fd, code, sizeof(code));
+	ck_assert_int_gt(n, 0);
+	ck_assert_int_eq(n % (ssize_t)sizeof(code[0]), 0);
+	prog.len = (unsigned short)((size_t)n / sizeof(code[0]));
 
-		ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-		ck_assert_int_eq(
-			prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog), 0);
-		expect_filtered();
-	}
+	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog), 0);
+	expect_filtered();
+}
 END_TEST
 
 START_TEST(prints_each_call_of_the_table)
-	{
-		static const char *const calls[] = { "getsid", "ioctl",
-						     "socket", "lseek",
-						     "getpgid" };
-		kg_auto_free char *text = NULL;
-		kg_auto_close int in = -1;
-		kg_auto_close int out = -1;
-		int ends[2];
-		size_t len, i;
+{
+	static const char *const calls[] = { "getsid", "ioctl", "socket",
+					     "lseek", "getpgid" };
+	kg_auto_free char *text = NULL;
+	kg_auto_close int in = -1;
+	kg_auto_close int out = -1;
+	int ends[2];
+	size_t len, i;
 
-		ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
-		in = ends[0];
-		out = ends[1];
-		ck_assert_int_eq(kg_seccomp_print(&table, out, &err), 0);
-		kg_scope_close_(&out);
-		ck_assert_int_eq(kg_fd_read_all(in, 65536, &text, &len, &err),
-				 0);
-		for (i = 0; i < KG_ARRAY_LEN(calls); i++)
-			ck_assert_ptr_nonnull(strstr(text, calls[i]));
-		ck_assert_ptr_null(strstr(text, "no_such_call_anywhere"));
-	}
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	in = ends[0];
+	out = ends[1];
+	ck_assert_int_eq(kg_seccomp_print(&table, out, &err), 0);
+	kg_scope_close_(&out);
+	ck_assert_int_eq(kg_fd_read_all(in, 65536, &text, &len, &err), 0);
+	for (i = 0; i < KG_ARRAY_LEN(calls); i++)
+		ck_assert_ptr_nonnull(strstr(text, calls[i]));
+	ck_assert_ptr_null(strstr(text, "no_such_call_anywhere"));
+}
 END_TEST
 
 /* No call has a tenth argument. */
 START_TEST(says_that_a_filter_was_not_loaded)
-	{
-		static const struct kg_seccomp_rule bad[] = {
-			{ "ioctl",
-			  EPERM,
-			  { { KG_SECCOMP_EQ, 9, 0, 1 } },
-			  .why = "" },
-		};
-		static const struct kg_seccomp_table wrong = { bad, 1, 0 };
+{
+	static const struct kg_seccomp_rule bad[] = {
+		{ "ioctl", EPERM, { { KG_SECCOMP_EQ, 9, 0, 1 } }, .why = "" },
+	};
+	static const struct kg_seccomp_table wrong = { bad, 1, 0 };
 
-		ck_assert_int_eq(kg_seccomp_load(&wrong, &err), -1);
-		ck_assert_uint_eq(err.code, KG_E_SYSTEM);
-		ck_assert_ptr_nonnull(strstr(err.msg, "ioctl"));
-		ck_assert_int_eq(kg_seccomp_export(&wrong, &err), -1);
-	}
+	ck_assert_int_eq(kg_seccomp_load(&wrong, &err), -1);
+	ck_assert_uint_eq(err.code, KG_E_SYSTEM);
+	ck_assert_ptr_nonnull(strstr(err.msg, "ioctl"));
+	ck_assert_int_eq(kg_seccomp_export(&wrong, &err), -1);
+}
 END_TEST
 
 Suite *kg_suite(void)

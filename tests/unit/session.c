@@ -237,22 +237,20 @@ static void run_to_the_end(const void *arg)
 }
 
 START_TEST(releases_and_reports_the_status)
-	{
-		static const int statuses[] = { EXITED(0),   EXITED(1),
-						EXITED(42),  EXITED(126),
-						EXITED(127), EXITED(255),
-						SIGKILL,     SIGTERM,
-						64 };
-		size_t i;
+{
+	static const int statuses[] = { EXITED(0),   EXITED(1),	  EXITED(42),
+					EXITED(126), EXITED(127), EXITED(255),
+					SIGKILL,     SIGTERM,	  64 };
+	size_t i;
 
-		for (i = 0; i < KG_ARRAY_LEN(statuses); i++) {
-			run(run_to_the_end, &statuses[i]);
-			ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
-			ck_assert_int_eq(outcome.status, statuses[i]);
-			ck_assert_uint_eq(outcome.lost, 0);
-			ck_assert_uint_eq(outcome.err.code, KG_E_NONE);
-		}
+	for (i = 0; i < KG_ARRAY_LEN(statuses); i++) {
+		run(run_to_the_end, &statuses[i]);
+		ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
+		ck_assert_int_eq(outcome.status, statuses[i]);
+		ck_assert_uint_eq(outcome.lost, 0);
+		ck_assert_uint_eq(outcome.err.code, KG_E_NONE);
 	}
+}
 END_TEST
 
 static void say_all_that_is_legal(const void *arg)
@@ -271,19 +269,18 @@ static void say_all_that_is_legal(const void *arg)
 }
 
 START_TEST(takes_everything_that_is_legal)
-	{
-		run(say_all_that_is_legal, NULL);
-		ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
-		ck_assert_int_eq(outcome.status, EXITED(3));
-		ck_assert_uint_eq(outcome.lost,
-				  KG_BIT32(KG_ROLE_RESOLVER) |
-					  KG_BIT32(KG_ROLE_COUNT));
-		ck_assert_uint_gt(trace.at_ns[KG_STEP_INFO], 0);
-		ck_assert_uint_ge(trace.at_ns[KG_STEP_ENTRY],
-				  trace.at_ns[KG_STEP_INFO]);
-		ck_assert_uint_gt(trace.at_ns[KG_STEP_STARTED], 0);
-		ck_assert_uint_eq(trace.at_ns[KG_STEP_RULES], 0);
-	}
+{
+	run(say_all_that_is_legal, NULL);
+	ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
+	ck_assert_int_eq(outcome.status, EXITED(3));
+	ck_assert_uint_eq(outcome.lost,
+			  KG_BIT32(KG_ROLE_RESOLVER) | KG_BIT32(KG_ROLE_COUNT));
+	ck_assert_uint_gt(trace.at_ns[KG_STEP_INFO], 0);
+	ck_assert_uint_ge(trace.at_ns[KG_STEP_ENTRY],
+			  trace.at_ns[KG_STEP_INFO]);
+	ck_assert_uint_gt(trace.at_ns[KG_STEP_STARTED], 0);
+	ck_assert_uint_eq(trace.at_ns[KG_STEP_RULES], 0);
+}
 END_TEST
 
 /* Phase by phase: what a failure then means. */
@@ -303,17 +300,16 @@ static void fail_there(const void *arg)
 }
 
 START_TEST(tells_a_failed_launch_from_a_lost_command)
-	{
-		size_t i;
+{
+	size_t i;
 
-		for (i = 0; i < KG_ARRAY_LEN(phases); i++) {
-			run(fail_there, &phases[i].reach);
-			ck_assert_int_eq(outcome.ending, phases[i].ending);
-			ck_assert_uint_eq(outcome.err.code, KG_E_NOENT);
-			ck_assert_str_eq(outcome.err.msg,
-					 "the command doesn't exist");
-		}
+	for (i = 0; i < KG_ARRAY_LEN(phases); i++) {
+		run(fail_there, &phases[i].reach);
+		ck_assert_int_eq(outcome.ending, phases[i].ending);
+		ck_assert_uint_eq(outcome.err.code, KG_E_NOENT);
+		ck_assert_str_eq(outcome.err.msg, "the command doesn't exist");
 	}
+}
 END_TEST
 
 static void end_there(const void *arg)
@@ -322,17 +318,16 @@ static void end_there(const void *arg)
 }
 
 START_TEST(notices_the_workers_end_in_each_phase)
-	{
-		size_t i;
+{
+	size_t i;
 
-		for (i = 0; i < KG_ARRAY_LEN(phases); i++) {
-			run(end_there, &phases[i].reach);
-			ck_assert_int_eq(outcome.ending, phases[i].ending);
-			ck_assert_uint_eq(outcome.err.code, KG_E_SANDBOX);
-			ck_assert_str_eq(outcome.err.msg,
-					 "kgate-worker has ended");
-		}
+	for (i = 0; i < KG_ARRAY_LEN(phases); i++) {
+		run(end_there, &phases[i].reach);
+		ck_assert_int_eq(outcome.ending, phases[i].ending);
+		ck_assert_uint_eq(outcome.err.code, KG_E_SANDBOX);
+		ck_assert_str_eq(outcome.err.msg, "kgate-worker has ended");
 	}
+}
 END_TEST
 
 /* Its last words arrive although it has ended by then. */
@@ -346,16 +341,16 @@ static void speak_and_end(const void *arg)
 }
 
 START_TEST(hears_what_was_said_before_the_end)
-	{
-		int i;
+{
+	int i;
 
-		for (i = 0; i < 50; i++) {
-			run(speak_and_end, NULL);
-			ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
-			ck_assert_int_eq(outcome.status, EXITED(9));
-			ck_assert_uint_eq(outcome.lost, KG_BIT32(KG_ROLE_GATE));
-		}
+	for (i = 0; i < 50; i++) {
+		run(speak_and_end, NULL);
+		ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
+		ck_assert_int_eq(outcome.status, EXITED(9));
+		ck_assert_uint_eq(outcome.lost, KG_BIT32(KG_ROLE_GATE));
 	}
+}
 END_TEST
 
 /* --- what it may not ----------------------------------------------------- */
@@ -421,23 +416,19 @@ static void tell_lie(const void *arg)
 }
 
 START_TEST(refuses_each_bad_frame_in_each_phase)
-	{
-		struct lie_there there;
-		size_t i, j;
+{
+	struct lie_there there;
+	size_t i, j;
 
-		for (i = 0; i < KG_ARRAY_LEN(phases); i++)
-			for (j = 0; j < KG_ARRAY_LEN(lies); j++) {
-				there = (struct lie_there){ phases[i].reach,
-							    &lies[j] };
-				run(tell_lie, &there);
-				ck_assert_msg(
-					outcome.ending == phases[i].ending &&
-						outcome.err.code ==
-							KG_E_PROTOCOL,
-					"%s: %s", lies[j].name,
-					outcome.err.msg);
-			}
-	}
+	for (i = 0; i < KG_ARRAY_LEN(phases); i++)
+		for (j = 0; j < KG_ARRAY_LEN(lies); j++) {
+			there = (struct lie_there){ phases[i].reach, &lies[j] };
+			run(tell_lie, &there);
+			ck_assert_msg(outcome.ending == phases[i].ending &&
+					      outcome.err.code == KG_E_PROTOCOL,
+				      "%s: %s", lies[j].name, outcome.err.msg);
+		}
+}
 END_TEST
 
 static void be_ready_twice(const void *arg)
@@ -448,24 +439,22 @@ static void be_ready_twice(const void *arg)
 }
 
 START_TEST(refuses_to_release_twice)
-	{
-		size_t i;
+{
+	size_t i;
 
-		for (i = 1; i < KG_ARRAY_LEN(phases); i++) {
-			start(be_ready_twice, &phases[i].reach);
-			kg_session_run(&session, &outcome);
-			ck_assert_int_eq(outcome.ending, phases[i].ending);
-			ck_assert_uint_eq(outcome.err.code, KG_E_PROTOCOL);
-			ck_assert_str_eq(
-				outcome.err.msg,
-				"second READY frame from kgate-worker");
-			kg_frame_link_done(&session.worker);
-			ck_assert_int_ne(kg_child_wait(&session.child, LONG_MS),
-					 0);
-			stop();
-			kg_session_done(&session);
-		}
+	for (i = 1; i < KG_ARRAY_LEN(phases); i++) {
+		start(be_ready_twice, &phases[i].reach);
+		kg_session_run(&session, &outcome);
+		ck_assert_int_eq(outcome.ending, phases[i].ending);
+		ck_assert_uint_eq(outcome.err.code, KG_E_PROTOCOL);
+		ck_assert_str_eq(outcome.err.msg,
+				 "second READY frame from kgate-worker");
+		kg_frame_link_done(&session.worker);
+		ck_assert_int_ne(kg_child_wait(&session.child, LONG_MS), 0);
+		stop();
+		kg_session_done(&session);
 	}
+}
 END_TEST
 
 static void start_twice(const void *arg)
@@ -476,12 +465,12 @@ static void start_twice(const void *arg)
 }
 
 START_TEST(refuses_a_second_start)
-	{
-		run(start_twice, NULL);
-		ck_assert_int_eq(outcome.ending, KG_ENDING_LOST);
-		ck_assert_str_eq(outcome.err.msg,
-				 "second STARTED frame from kgate-worker");
-	}
+{
+	run(start_twice, NULL);
+	ck_assert_int_eq(outcome.ending, KG_ENDING_LOST);
+	ck_assert_str_eq(outcome.err.msg,
+			 "second STARTED frame from kgate-worker");
+}
 END_TEST
 
 static void fail_with_escapes(const void *arg)
@@ -497,14 +486,13 @@ static void fail_with_escapes(const void *arg)
 }
 
 START_TEST(makes_a_hostile_failure_printable)
-	{
-		run(fail_with_escapes, NULL);
-		ck_assert_int_eq(outcome.ending, KG_ENDING_FAILED);
-		ck_assert_uint_eq(outcome.err.code, KG_E_PROTOCOL);
-		ck_assert_ptr_null(strchr(outcome.err.msg, '\033'));
-		ck_assert_uint_eq(strlen(outcome.err.msg),
-				  KG_ERROR_MSG_BYTES - 1);
-	}
+{
+	run(fail_with_escapes, NULL);
+	ck_assert_int_eq(outcome.ending, KG_ENDING_FAILED);
+	ck_assert_uint_eq(outcome.err.code, KG_E_PROTOCOL);
+	ck_assert_ptr_null(strchr(outcome.err.msg, '\033'));
+	ck_assert_uint_eq(strlen(outcome.err.msg), KG_ERROR_MSG_BYTES - 1);
+}
 END_TEST
 
 /* --- words and streams --------------------------------------------------- */
@@ -523,26 +511,48 @@ static void fail_with_words(const void *arg)
 }
 
 START_TEST(adds_bwraps_words_to_a_failure)
-	{
-		enum reach reach = REACH_BEGIN;
+{
+	enum reach reach = REACH_BEGIN;
 
-		run(fail_with_words, &reach);
-		ck_assert_int_eq(outcome.ending, KG_ENDING_FAILED);
-		ck_assert_uint_eq(outcome.err.code, KG_E_SANDBOX);
-		ck_assert_str_eq(outcome.err.msg,
-				 "make the box: bwrap: setting up uid map");
-	}
+	run(fail_with_words, &reach);
+	ck_assert_int_eq(outcome.ending, KG_ENDING_FAILED);
+	ck_assert_uint_eq(outcome.err.code, KG_E_SANDBOX);
+	ck_assert_str_eq(outcome.err.msg,
+			 "make the box: bwrap: setting up uid map");
+}
 END_TEST
+
+/* As many as the relay takes while nobody reads, and a pipe full of more. */
+static void fail_after_many_words(const void *arg)
+{
+	struct pollfd pfd = { .fd = box[2], .events = POLLOUT };
+	static const char words[] = "the command's own words\n";
+
+	get_to(*(const enum reach *)arg);
+	(void)fcntl(box[2], F_SETFL, O_NONBLOCK);
+	while (poll(&pfd, 1, 50) == 1)
+		if (write(box[2], words, sizeof(words) - 1) < 0 &&
+		    errno != EAGAIN)
+			_exit(1);
+	report_failure(KG_E_SANDBOX, "make the box");
+}
 
 /* What stands on standard error after GO is the command's. */
 START_TEST(leaves_the_commands_words_alone)
-	{
-		enum reach reach = REACH_RUNNING;
+{
+	size_t i;
+	int ends[2];
 
-		run(fail_with_words, &reach);
-		ck_assert_int_eq(outcome.ending, KG_ENDING_LOST);
+	for (i = 1; i < KG_ARRAY_LEN(phases); i++) {
+		ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+		(void)fcntl(ends[0], F_SETPIPE_SZ, 4096);
+		put(2, ends[1]); /* nobody reads it */
+		run(fail_after_many_words, &phases[i].reach);
+		ck_assert_int_eq(outcome.ending, phases[i].ending);
 		ck_assert_str_eq(outcome.err.msg, "make the box");
+		close(ends[0]);
 	}
+}
 END_TEST
 
 static void print_before_and_after(const void *arg)
@@ -572,19 +582,19 @@ static void expect_text(int fd, const char *want)
 }
 
 START_TEST(relays_the_command_and_not_the_box)
-	{
-		kg_auto_close int out = put_file(1);
-		kg_auto_close int log = put_file(2);
+{
+	kg_auto_close int out = put_file(1);
+	kg_auto_close int log = put_file(2);
 
-		start(print_before_and_after, NULL);
-		kg_session_run(&session, &outcome);
-		ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
-		kg_session_reap(&session);
-		kg_relay_drain(session.relay);
-		expect_text(out, "out");
-		expect_text(log, "err");
-		stop();
-	}
+	start(print_before_and_after, NULL);
+	kg_session_run(&session, &outcome);
+	ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
+	kg_session_reap(&session);
+	kg_relay_drain(session.relay);
+	expect_text(out, "out");
+	expect_text(log, "err");
+	stop();
+}
 END_TEST
 
 static void copy_input(const void *arg)
@@ -600,22 +610,22 @@ static void copy_input(const void *arg)
 
 /* A launch that fails leaves the caller's input for somebody else. */
 START_TEST(reads_no_input_before_the_command_is_released)
-	{
-		enum reach reach = REACH_BEGIN;
-		int ends[2];
+{
+	enum reach reach = REACH_BEGIN;
+	int ends[2];
 
-		ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
-		put(0, ends[0]);
-		ck_assert_int_eq(write(ends[1], "abc", 3), 3);
-		run(fail_with_words, &reach);
-		ck_assert_int_eq(outcome.ending, KG_ENDING_FAILED);
-		ck_assert(kg_fd_is_ready(0));
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	put(0, ends[0]);
+	ck_assert_int_eq(write(ends[1], "abc", 3), 3);
+	run(fail_with_words, &reach);
+	ck_assert_int_eq(outcome.ending, KG_ENDING_FAILED);
+	ck_assert(kg_fd_is_ready(0));
 
-		run(copy_input, NULL);
-		ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
-		ck_assert(!kg_fd_is_ready(0));
-		close(ends[1]);
-	}
+	run(copy_input, NULL);
+	ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
+	ck_assert(!kg_fd_is_ready(0));
+	close(ends[1]);
+}
 END_TEST
 
 /* --- signals ------------------------------------------------------------- */
@@ -640,12 +650,12 @@ static void expect_interrupted(int sig)
 }
 
 START_TEST(ends_the_launch_by_a_signal_before_go)
-	{
-		expect_interrupted(SIGINT);
-		expect_interrupted(SIGTERM);
-		expect_interrupted(SIGHUP);
-		expect_interrupted(SIGQUIT);
-	}
+{
+	expect_interrupted(SIGINT);
+	expect_interrupted(SIGTERM);
+	expect_interrupted(SIGHUP);
+	expect_interrupted(SIGQUIT);
+}
 END_TEST
 
 static void run_after_signals(const void *arg)
@@ -657,16 +667,15 @@ static void run_after_signals(const void *arg)
 
 /* Only what ends a program ends the launch. */
 START_TEST(passes_over_other_signals_before_go)
-	{
-		start(run_after_signals, NULL);
-		ck_assert_int_eq(
-			raise(SIGUSR1) | raise(SIGUSR2) | raise(SIGCONT), 0);
-		kg_session_run(&session, &outcome);
-		ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
-		ck_assert_int_eq(outcome.status, EXITED(5));
-		kg_session_reap(&session);
-		stop();
-	}
+{
+	start(run_after_signals, NULL);
+	ck_assert_int_eq(raise(SIGUSR1) | raise(SIGUSR2) | raise(SIGCONT), 0);
+	kg_session_run(&session, &outcome);
+	ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
+	ck_assert_int_eq(outcome.status, EXITED(5));
+	kg_session_reap(&session);
+	stop();
+}
 END_TEST
 
 static void expect_signals(const void *arg)
@@ -687,15 +696,15 @@ static void expect_signals(const void *arg)
 }
 
 START_TEST(passes_signals_on_after_go)
-	{
-		enum reach reach;
+{
+	enum reach reach;
 
-		for (reach = REACH_RELEASED; reach <= REACH_RUNNING; reach++) {
-			run(expect_signals, &reach);
-			ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
-			ck_assert_int_eq(outcome.status, SIGINT);
-		}
+	for (reach = REACH_RELEASED; reach <= REACH_RUNNING; reach++) {
+		run(expect_signals, &reach);
+		ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
+		ck_assert_int_eq(outcome.status, SIGINT);
 	}
+}
 END_TEST
 
 struct pair {
@@ -718,19 +727,19 @@ static void be_asked_twice(const void *arg)
 }
 
 START_TEST(kills_the_command_that_is_asked_twice)
-	{
-		static const struct pair pairs[] = { { SIGINT, SIGINT },
-						     { SIGTERM, SIGTERM },
-						     { SIGINT, SIGTERM },
-						     { SIGTERM, SIGINT } };
-		size_t i;
+{
+	static const struct pair pairs[] = { { SIGINT, SIGINT },
+					     { SIGTERM, SIGTERM },
+					     { SIGINT, SIGTERM },
+					     { SIGTERM, SIGINT } };
+	size_t i;
 
-		for (i = 0; i < KG_ARRAY_LEN(pairs); i++) {
-			run(be_asked_twice, &pairs[i]);
-			ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
-			ck_assert_int_eq(outcome.status, SIGKILL);
-		}
+	for (i = 0; i < KG_ARRAY_LEN(pairs); i++) {
+		run(be_asked_twice, &pairs[i]);
+		ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
+		ck_assert_int_eq(outcome.status, SIGKILL);
 	}
+}
 END_TEST
 
 /* The clock runs a hundred times faster: two seconds are twenty of ours. */
@@ -750,12 +759,12 @@ static void be_asked_again_later(const void *arg)
 }
 
 START_TEST(asks_again_after_a_while)
-	{
-		speed = 100;
-		run(be_asked_again_later, NULL);
-		ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
-		ck_assert_int_eq(outcome.status, EXITED(0));
-	}
+{
+	speed = 100;
+	run(be_asked_again_later, NULL);
+	ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
+	ck_assert_int_eq(outcome.status, EXITED(0));
+}
 END_TEST
 
 static void be_stopped(const void *arg)
@@ -771,26 +780,26 @@ static void be_stopped(const void *arg)
 
 /* In a process of its own, which stops and is continued. */
 START_TEST(stops_with_the_command)
-	{
-		int status = -1;
-		pid_t pid = fork();
+{
+	int status = -1;
+	pid_t pid = fork();
 
-		if (pid == 0) {
-			kg_signals_done(&signals);
-			if (kg_signals_take(&signals, &err))
-				_exit(1);
-			run(be_stopped, NULL);
-			_exit(outcome.ending == KG_ENDING_EXITED &&
-					      outcome.status == EXITED(6)
-				      ? 0
-				      : 2);
-		}
-		ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
-		ck_assert(WIFSTOPPED(status));
-		ck_assert_int_eq(kill(pid, SIGCONT), 0);
-		ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-		ck_assert_int_eq(status, 0);
+	if (pid == 0) {
+		kg_signals_done(&signals);
+		if (kg_signals_take(&signals, &err))
+			_exit(1);
+		run(be_stopped, NULL);
+		_exit(outcome.ending == KG_ENDING_EXITED &&
+				      outcome.status == EXITED(6)
+			      ? 0
+			      : 2);
 	}
+	ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
+	ck_assert(WIFSTOPPED(status));
+	ck_assert_int_eq(kill(pid, SIGCONT), 0);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
 END_TEST
 
 /* --- deadlines ----------------------------------------------------------- */
@@ -817,16 +826,15 @@ static void end_by_sigterm(const void *arg)
 }
 
 START_TEST(ends_the_command_at_its_timeout)
-	{
-		uint64_t began_ns = kg_now_ns();
+{
+	uint64_t began_ns = kg_now_ns();
 
-		session.timeout_ms = 60;
-		run(end_by_sigterm, NULL);
-		ck_assert_int_eq(outcome.ending, KG_ENDING_TIMEOUT);
-		ck_assert_int_eq(outcome.status, SIGTERM);
-		ck_assert_uint_ge(kg_now_ns() - began_ns,
-				  60 * UINT64_C(1000000));
-	}
+	session.timeout_ms = 60;
+	run(end_by_sigterm, NULL);
+	ck_assert_int_eq(outcome.ending, KG_ENDING_TIMEOUT);
+	ck_assert_int_eq(outcome.status, SIGTERM);
+	ck_assert_uint_ge(kg_now_ns() - began_ns, 60 * UINT64_C(1000000));
+}
 END_TEST
 
 /* Whatever the command made of SIGTERM. */
@@ -839,30 +847,40 @@ static void exit_on_sigterm(const void *arg)
 }
 
 START_TEST(calls_it_a_timeout_whatever_the_status)
-	{
-		session.timeout_ms = 1;
-		run(exit_on_sigterm, NULL);
-		ck_assert_int_eq(outcome.ending, KG_ENDING_TIMEOUT);
-		ck_assert_int_eq(outcome.status, EXITED(0));
-	}
+{
+	session.timeout_ms = 1;
+	run(exit_on_sigterm, NULL);
+	ck_assert_int_eq(outcome.ending, KG_ENDING_TIMEOUT);
+	ck_assert_int_eq(outcome.status, EXITED(0));
+}
 END_TEST
 
-START_TEST(leaves_a_command_alone_that_ends_in_time)
-	{
-		static const int64_t limits[] = { 0, 60000, INT64_MAX / 2 };
-		int status = EXITED(4);
-		size_t i;
+static void take_its_time(const void *arg)
+{
+	get_to(REACH_RUNNING);
+	if (kg_fd_wait(channel, 20))
+		_exit(1);
+	say(KG_FRAME_EXITED, *(const int *)arg);
+}
 
-		for (i = 0; i < KG_ARRAY_LEN(limits); i++) {
-			session.timeout_ms = limits[i];
-			run(run_to_the_end, &status);
-			ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
-			ck_assert_int_eq(outcome.status, EXITED(4));
-			session = KG_SESSION_INIT;
-			session.signals = &signals;
-			session.trace = &trace;
-		}
+START_TEST(leaves_a_command_alone_that_ends_in_time)
+{
+	/* In milliseconds; the last ones are more than an int holds. */
+	static const int64_t limits[] = { 0, 60000, INT64_C(1) << 32,
+					  INT64_MAX / 2 };
+	int status = EXITED(4);
+	size_t i;
+
+	for (i = 0; i < KG_ARRAY_LEN(limits); i++) {
+		session.timeout_ms = limits[i];
+		run(take_its_time, &status);
+		ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
+		ck_assert_int_eq(outcome.status, EXITED(4));
+		session = KG_SESSION_INIT;
+		session.signals = &signals;
+		session.trace = &trace;
 	}
+}
 END_TEST
 
 static void ignore_sigterm(const void *arg)
@@ -875,19 +893,18 @@ static void ignore_sigterm(const void *arg)
 }
 
 START_TEST(kills_the_command_that_ignores_its_timeout)
-	{
-		uint64_t began_ns, gone_ms;
+{
+	uint64_t began_ns, gone_ms;
 
-		speed = 50;
-		began_ns = kg_now_ns();
-		session.timeout_ms = 100;
-		run(ignore_sigterm, NULL);
-		gone_ms = (kg_now_ns() - began_ns) / 1000000;
-		ck_assert_int_eq(outcome.ending, KG_ENDING_TIMEOUT);
-		ck_assert_int_eq(outcome.status, SIGKILL);
-		ck_assert_uint_ge(gone_ms,
-				  100 + (unsigned)kg_wait_ms(KG_WAIT_GRACE));
-	}
+	speed = 50;
+	began_ns = kg_now_ns();
+	session.timeout_ms = 100;
+	run(ignore_sigterm, NULL);
+	gone_ms = (kg_now_ns() - began_ns) / 1000000;
+	ck_assert_int_eq(outcome.ending, KG_ENDING_TIMEOUT);
+	ck_assert_int_eq(outcome.status, SIGKILL);
+	ck_assert_uint_ge(gone_ms, 100 + (unsigned)kg_wait_ms(KG_WAIT_GRACE));
+}
 END_TEST
 
 /* Nobody reports the end that was enforced. */
@@ -904,16 +921,16 @@ static void ignore_sigkill(const void *arg)
 }
 
 START_TEST(goes_on_without_a_report_of_the_kill)
-	{
-		speed = 50;
-		session.timeout_ms = 100;
-		start(ignore_sigkill, NULL);
-		kg_session_run(&session, &outcome);
-		ck_assert_int_eq(outcome.ending, KG_ENDING_TIMEOUT);
-		ck_assert_int_eq(outcome.status, SIGKILL);
-		kg_child_done(&session.child);
-		stop();
-	}
+{
+	speed = 50;
+	session.timeout_ms = 100;
+	start(ignore_sigkill, NULL);
+	kg_session_run(&session, &outcome);
+	ck_assert_int_eq(outcome.ending, KG_ENDING_TIMEOUT);
+	ck_assert_int_eq(outcome.status, SIGKILL);
+	kg_child_done(&session.child);
+	stop();
+}
 END_TEST
 
 /* Steps keep the loop awake, and don't stretch the deadline. */
@@ -927,30 +944,30 @@ static void never_finish(const void *arg)
 }
 
 START_TEST(gives_up_on_a_launch_that_never_ends)
-	{
-		enum reach reach;
-		char want[64];
+{
+	enum reach reach;
+	char want[64];
 
-		speed = 200;
-		(void)snprintf(want, sizeof(want),
-			       "gave up after %d ms waiting for the launch",
-			       kg_wait_ms(KG_WAIT_LAUNCH));
-		for (reach = REACH_BEGIN; reach <= REACH_RELEASED; reach++) {
-			start(never_finish, &reach);
-			kg_session_run(&session, &outcome);
-			ck_assert_int_eq(outcome.ending, KG_ENDING_FAILED);
-			ck_assert_uint_eq(outcome.err.code, KG_E_TIMEOUT);
-			ck_assert_str_eq(outcome.err.msg, want);
-			kg_child_done(&session.child);
-			stop();
-			kg_session_done(&session);
-		}
+	speed = 200;
+	(void)snprintf(want, sizeof(want),
+		       "gave up after %d ms waiting for the launch",
+		       kg_wait_ms(KG_WAIT_LAUNCH));
+	for (reach = REACH_BEGIN; reach <= REACH_RELEASED; reach++) {
+		start(never_finish, &reach);
+		kg_session_run(&session, &outcome);
+		ck_assert_int_eq(outcome.ending, KG_ENDING_FAILED);
+		ck_assert_uint_eq(outcome.err.code, KG_E_TIMEOUT);
+		ck_assert_str_eq(outcome.err.msg, want);
+		kg_child_done(&session.child);
+		stop();
+		kg_session_done(&session);
 	}
+}
 END_TEST
 
 /* --- the end ------------------------------------------------------------- */
 
-/* A helper of the worker's, bound to it, and the pipe that it holds open. */
+/* Where a helper of the worker's, bound to it, says its pid. */
 static int helper_pipe[2];
 
 static void start_helper(const void *arg)
@@ -959,7 +976,9 @@ static void start_helper(const void *arg)
 
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != worker || write(helper_pipe[1], "x", 1) != 1)
+		pid = getpid();
+		if (getppid() != worker ||
+		    write(helper_pipe[1], &pid, sizeof(pid)) != sizeof(pid))
 			_exit(1);
 		wait_for_ever(NULL);
 	}
@@ -967,52 +986,56 @@ static void start_helper(const void *arg)
 }
 
 START_TEST(leaves_no_process_of_an_aborted_launch)
-	{
-		char up;
+{
+	int adopts = 0;
+	pid_t helper;
 
-		ck_assert_int_eq(pipe2(helper_pipe, O_CLOEXEC), 0);
-		ck_assert_int_eq(kg_session_adopt(&session, &err), 0);
-		ck_assert(!session.strangers);
-		start(start_helper, NULL);
-		close(helper_pipe[1]);
-		ck_assert_int_eq(read(helper_pipe[0], &up, 1), 1);
-		kg_session_abort(&session);
-		ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
-		ck_assert_int_eq(errno, ECHILD);
-		ck_assert_int_eq(read(helper_pipe[0], &up, 1), 0);
-		close(helper_pipe[0]);
-		stop();
-	}
+	ck_assert_int_eq(pipe2(helper_pipe, O_CLOEXEC), 0);
+	ck_assert_int_eq(kg_session_adopt(&session, &err), 0);
+	ck_assert_uint_eq(session.stranger_count, 0);
+	ck_assert_int_eq(prctl(PR_GET_CHILD_SUBREAPER, &adopts), 0);
+	ck_assert_int_eq(adopts, 1);
+	start(start_helper, NULL);
+	close(helper_pipe[1]);
+	ck_assert_int_eq(read(helper_pipe[0], &helper, sizeof(helper)),
+			 (ssize_t)sizeof(helper));
+	close(helper_pipe[0]);
+	kg_session_abort(&session);
+	ck_assert_int_eq(kill(helper, 0), -1); /* ended and reaped */
+	ck_assert_int_eq(errno, ESRCH);
+	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+	ck_assert_int_eq(errno, ECHILD);
+	stop();
+}
 END_TEST
 
 /* A shell that execs kgate leaves its children to it. */
 START_TEST(reaps_no_child_that_it_did_not_start)
-	{
-		int status = -1;
-		siginfo_t info;
-		pid_t stranger = fork();
+{
+	int status = -1;
+	siginfo_t info;
+	pid_t stranger = fork();
 
-		if (stranger == 0)
-			_exit(77);
-		ck_assert_int_eq(
-			waitid(P_PID, (id_t)stranger, &info, WEXITED | WNOWAIT),
-			0);
-		ck_assert_int_eq(kg_session_adopt(&session, &err), 0);
-		ck_assert(session.strangers);
-		start(wait_for_ever, NULL);
-		kg_session_abort(&session);
-		ck_assert_int_eq(session.child.pid, -1);
-		ck_assert_int_eq(waitpid(stranger, &status, 0), stranger);
-		ck_assert_int_eq(status, EXITED(77));
-		stop();
-	}
+	if (stranger == 0)
+		_exit(77);
+	ck_assert_int_eq(
+		waitid(P_PID, (id_t)stranger, &info, WEXITED | WNOWAIT), 0);
+	ck_assert_int_eq(kg_session_adopt(&session, &err), 0);
+	ck_assert_uint_gt(session.stranger_count, 0);
+	start(wait_for_ever, NULL);
+	kg_session_abort(&session);
+	ck_assert_int_eq(session.child.pid, -1);
+	ck_assert_int_eq(waitpid(stranger, &status, 0), stranger);
+	ck_assert_int_eq(status, EXITED(77));
+	stop();
+}
 END_TEST
 
 START_TEST(aborts_what_was_never_started)
-	{
-		kg_session_abort(&session);
-		ck_assert_int_eq(session.child.pid, -1);
-	}
+{
+	kg_session_abort(&session);
+	ck_assert_int_eq(session.child.pid, -1);
+}
 END_TEST
 
 Suite *kg_suite(void)

@@ -188,91 +188,88 @@ static void expect_words(const char *words, const char *more)
 
 /* In the namespace that owns the network, without an environment. */
 START_TEST(starts_it_with_the_reviewed_arguments)
-	{
-		kg_auto_close int stranger = fcntl(0, F_DUPFD_CLOEXEC, 77);
-		bool ipv6 = _i;
+{
+	kg_auto_close int stranger = fcntl(0, F_DUPFD_CLOEXEC, 77);
+	bool ipv6 = _i;
 
-		ck_assert_int_eq(stranger, 77);
-		if (!has_namespaces())
-			return;
-		start(ipv6);
-		expect_words(hear(), ipv6 ? " --enable-ipv6" : "");
-	}
+	ck_assert_int_eq(stranger, 77);
+	if (!has_namespaces())
+		return;
+	start(ipv6);
+	expect_words(hear(), ipv6 ? " --enable-ipv6" : "");
+}
 END_TEST
 
 START_TEST(hears_that_it_is_ready_and_lets_it_go)
-	{
-		char said = 0;
+{
+	char said = 0;
 
-		if (!has_namespaces())
-			return;
-		start(false);
-		ck_assert(kg_fd_wait(slirp.ready_fd, LONG_MS));
-		ck_assert_int_eq(read(slirp.ready_fd, &said, 1), 1);
-		ck_assert_int_eq(said, '1');
-		ck_assert(!kg_child_has_ended(&slirp.child));
+	if (!has_namespaces())
+		return;
+	start(false);
+	ck_assert(kg_fd_wait(slirp.ready_fd, LONG_MS));
+	ck_assert_int_eq(read(slirp.ready_fd, &said, 1), 1);
+	ck_assert_int_eq(said, '1');
+	ck_assert(!kg_child_has_ended(&slirp.child));
 
-		kg_scope_close_(&slirp.exit_fd);
-		ck_assert_int_eq(kg_child_wait(&slirp.child, LONG_MS), 0);
-	}
+	kg_scope_close_(&slirp.exit_fd);
+	ck_assert_int_eq(kg_child_wait(&slirp.child, LONG_MS), 0);
+}
 END_TEST
 
 /* Its own ends are closed here: an end of file tells of its end. */
 START_TEST(hears_that_it_ended)
-	{
-		char said;
+{
+	char said;
 
-		if (!has_namespaces())
-			return;
-		start(false);
-		(void)hear();
-		ck_assert_int_eq(kill(slirp.child.pid, SIGKILL), 0);
-		ck_assert(kg_fd_wait(slirp.child.pidfd, LONG_MS));
-		while (read(slirp.ready_fd, &said, 1) == 1)
-			;
-		ck_assert_int_eq(read(slirp.words_fd, &said, 1), 0);
-	}
+	if (!has_namespaces())
+		return;
+	start(false);
+	(void)hear();
+	ck_assert_int_eq(kill(slirp.child.pid, SIGKILL), 0);
+	ck_assert(kg_fd_wait(slirp.child.pidfd, LONG_MS));
+	while (read(slirp.ready_fd, &said, 1) == 1)
+		;
+	ck_assert_int_eq(read(slirp.words_fd, &said, 1), 0);
+}
 END_TEST
 
 START_TEST(keeps_its_descriptors_to_itself)
-	{
-		if (!has_namespaces())
-			return;
-		start(false);
-		ck_assert(fcntl(slirp.ready_fd, F_GETFD) & FD_CLOEXEC);
-		ck_assert(fcntl(slirp.exit_fd, F_GETFD) & FD_CLOEXEC);
-		ck_assert(fcntl(slirp.words_fd, F_GETFD) & FD_CLOEXEC);
-		ck_assert(fcntl(slirp.words_fd, F_GETFL) & O_NONBLOCK);
-	}
+{
+	if (!has_namespaces())
+		return;
+	start(false);
+	ck_assert(fcntl(slirp.ready_fd, F_GETFD) & FD_CLOEXEC);
+	ck_assert(fcntl(slirp.exit_fd, F_GETFD) & FD_CLOEXEC);
+	ck_assert(fcntl(slirp.words_fd, F_GETFD) & FD_CLOEXEC);
+	ck_assert(fcntl(slirp.words_fd, F_GETFL) & O_NONBLOCK);
+}
 END_TEST
 
 START_TEST(names_a_program_that_is_not_there)
-	{
-		if (!has_namespaces())
-			return;
-		ck_assert_int_eq(kg_slirp_start("/nowhere/slirp4netns", userns,
-						netns, false, &slirp, &err),
-				 -1);
-		ck_assert_uint_eq(err.code, KG_E_SYSTEM);
-		ck_assert_str_eq(err.msg, "execute /nowhere/slirp4netns: No "
-					  "such file or directory");
-		ck_assert_int_eq(slirp.ready_fd, -1);
-	}
+{
+	if (!has_namespaces())
+		return;
+	ck_assert_int_eq(kg_slirp_start("/nowhere/slirp4netns", userns, netns,
+					false, &slirp, &err),
+			 -1);
+	ck_assert_uint_eq(err.code, KG_E_SYSTEM);
+	ck_assert_str_eq(err.msg, "execute /nowhere/slirp4netns: No "
+				  "such file or directory");
+	ck_assert_int_eq(slirp.ready_fd, -1);
+}
 END_TEST
 
 START_TEST(starts_nothing_outside_of_the_user_namespace)
-	{
-		kg_auto_close int null = open("/dev/null",
-					      O_RDONLY | O_CLOEXEC);
+{
+	kg_auto_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-		ck_assert_int_eq(kg_slirp_start(program, null, null, false,
-						&slirp, &err),
-				 -1);
-		ck_assert_uint_eq(err.code, KG_E_SYSTEM);
-		ck_assert_ptr_nonnull(
-			strstr(err.msg, "join the box's user namespace"));
-		ck_assert_int_eq(slirp.child.pid, -1);
-	}
+	ck_assert_int_eq(
+		kg_slirp_start(program, null, null, false, &slirp, &err), -1);
+	ck_assert_uint_eq(err.code, KG_E_SYSTEM);
+	ck_assert_ptr_nonnull(strstr(err.msg, "join the box's user namespace"));
+	ck_assert_int_eq(slirp.child.pid, -1);
+}
 END_TEST
 
 Suite *kg_suite(void)

@@ -44,80 +44,78 @@ static const char *print(const struct kg_trace *trace)
 
 /* Each step with the time since the start and since the step before it. */
 START_TEST(prints_the_steps_in_order_of_time)
-	{
-		struct kg_trace trace = KG_TRACE_INIT;
+{
+	struct kg_trace trace = KG_TRACE_INIT;
 
-		kg_trace_put(&trace, KG_STEP_START, 1000 * MS);
-		kg_trace_put(&trace, KG_STEP_GO, 1020 * MS);
-		kg_trace_put(&trace, KG_STEP_POLICY, 1001 * MS + 500);
-		kg_trace_put(&trace, KG_STEP_SYNCED, 1012 * MS);
-		kg_trace_put(&trace, KG_STEP_ENTRY, 1010 * MS);
-		ck_assert_str_eq(
-			print(&trace),
-			"kgate:    1.000 ms  +  1.000  policy merged\n"
-			"kgate:   10.000 ms  +  8.999  box made\n"
-			"kgate:   12.000 ms  +  2.000  audit line on disk\n"
-			"kgate:   20.000 ms  +  8.000  released\n");
-	}
+	kg_trace_put(&trace, KG_STEP_START, 1000 * MS);
+	kg_trace_put(&trace, KG_STEP_GO, 1020 * MS);
+	kg_trace_put(&trace, KG_STEP_POLICY, 1001 * MS + 500);
+	kg_trace_put(&trace, KG_STEP_SYNCED, 1012 * MS);
+	kg_trace_put(&trace, KG_STEP_ENTRY, 1010 * MS);
+	ck_assert_str_eq(print(&trace),
+			 "kgate:    1.000 ms  +  1.000  policy merged\n"
+			 "kgate:   10.000 ms  +  8.999  box made\n"
+			 "kgate:   12.000 ms  +  2.000  audit line on disk\n"
+			 "kgate:   20.000 ms  +  8.000  released\n");
+}
 END_TEST
 
 START_TEST(prints_nothing_where_nothing_was_reached)
-	{
-		struct kg_trace trace = KG_TRACE_INIT;
+{
+	struct kg_trace trace = KG_TRACE_INIT;
 
-		ck_assert_str_eq(print(&trace), "");
-		kg_trace_put(&trace, KG_STEP_START, 1000 * MS);
-		ck_assert_str_eq(print(&trace), "");
-	}
+	ck_assert_str_eq(print(&trace), "");
+	kg_trace_put(&trace, KG_STEP_START, 1000 * MS);
+	ck_assert_str_eq(print(&trace), "");
+}
 END_TEST
 
 /* A worker may lie about the time; the supervisor mustn't hang on it. */
 START_TEST(is_not_led_astray_by_a_time_before_the_start)
-	{
-		struct kg_trace trace = KG_TRACE_INIT;
+{
+	struct kg_trace trace = KG_TRACE_INIT;
 
-		kg_trace_put(&trace, KG_STEP_START, 1000 * MS);
-		kg_trace_put(&trace, KG_STEP_ENTRY, 1);
-		kg_trace_put(&trace, KG_STEP_RULES, UINT64_MAX);
-		(void)print(&trace);
-		ck_assert_ptr_null(strstr(text, "box made"));
-		ck_assert_ptr_nonnull(strstr(text, "firewall closed"));
-		ck_assert_ptr_eq(strchr(text, '\n'), text + strlen(text) - 1);
-	}
+	kg_trace_put(&trace, KG_STEP_START, 1000 * MS);
+	kg_trace_put(&trace, KG_STEP_ENTRY, 1);
+	kg_trace_put(&trace, KG_STEP_RULES, UINT64_MAX);
+	(void)print(&trace);
+	ck_assert_ptr_null(strstr(text, "box made"));
+	ck_assert_ptr_nonnull(strstr(text, "firewall closed"));
+	ck_assert_ptr_eq(strchr(text, '\n'), text + strlen(text) - 1);
+}
 END_TEST
 
 START_TEST(prints_each_step_once)
-	{
-		struct kg_trace trace = KG_TRACE_INIT;
-		const char *p;
-		int step, lines = 0;
+{
+	struct kg_trace trace = KG_TRACE_INIT;
+	const char *p;
+	int step, lines = 0;
 
-		for (step = 0; step < KG_STEP_COUNT; step++)
-			kg_trace_put(&trace, (enum kg_step)step,
-				     (1000 + (uint64_t)(KG_STEP_COUNT - step)) *
-					     MS);
-		kg_trace_put(&trace, KG_STEP_START, 1000 * MS);
-		(void)print(&trace);
-		for (p = text; (p = strchr(p, '\n')); p++)
-			lines++;
-		ck_assert_int_eq(lines, KG_STEP_COUNT - 1);
-		for (step = 1; step < KG_STEP_COUNT; step++)
-			ck_assert_ptr_nonnull(
-				strstr(text, kg_step_name((enum kg_step)step)));
-	}
+	for (step = 0; step < KG_STEP_COUNT; step++)
+		kg_trace_put(&trace, (enum kg_step)step,
+			     (1000 + (uint64_t)(KG_STEP_COUNT - step)) * MS);
+	kg_trace_put(&trace, KG_STEP_START, 1000 * MS);
+	(void)print(&trace);
+	for (p = text; (p = strchr(p, '\n')); p++)
+		lines++;
+	ck_assert_int_eq(lines, KG_STEP_COUNT - 1);
+	for (step = 1; step < KG_STEP_COUNT; step++)
+		ck_assert_ptr_nonnull(
+			strstr(text, kg_step_name((enum kg_step)step)));
+}
 END_TEST
 
 START_TEST(marks_a_step_with_the_time_of_now)
-	{
-		struct kg_trace trace = KG_TRACE_INIT;
-		uint64_t before_ns = kg_now_ns(), after_ns;
+{
+	struct kg_trace trace = KG_TRACE_INIT;
+	uint64_t before_ns = kg_now_ns(), after_ns;
 
-		kg_trace_mark(&trace, KG_STEP_LINK);
-		after_ns = kg_now_ns();
-		ck_assert_uint_ge(trace.at_ns[KG_STEP_LINK], before_ns);
-		ck_assert_uint_le(trace.at_ns[KG_STEP_LINK], after_ns);
-		ck_assert_uint_eq(trace.at_ns[KG_STEP_HOSTS], 0);
-	}
+	kg_trace_mark(&trace, KG_STEP_LINK);
+	after_ns = kg_now_ns();
+	ck_assert_uint_ge(trace.at_ns[KG_STEP_LINK], before_ns);
+	ck_assert_uint_le(trace.at_ns[KG_STEP_LINK], after_ns);
+	ck_assert_uint_eq(trace.at_ns[KG_STEP_HOSTS], 0);
+}
 END_TEST
 
 Suite *kg_suite(void)
