@@ -70,7 +70,7 @@ int kg_payload_read(int fd, struct kg_payload *ret, struct kg_error *err)
 {
 	struct kg_payload got = KG_PAYLOAD_INIT;
 	size_t len = 0;
-	char *p;
+	char *p = NULL;
 
 	if (kg_fd_read_all(fd, KG_PAYLOAD_MAX_BYTES, &got.bytes, &len, err))
 		return kg_fail_while(err, "take the command line");
@@ -82,7 +82,7 @@ int kg_payload_read(int fd, struct kg_payload *ret, struct kg_error *err)
 		if (got.argv)
 			got.envp = split(&p, got.bytes + len, got.head.envc);
 	}
-	if (!got.envp) {
+	if (!got.envp || p != got.bytes + len) {
 		kg_payload_done(&got);
 		return kg_fail(err, KG_E_PROTOCOL, 0,
 			       "the command line arrived damaged");

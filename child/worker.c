@@ -291,6 +291,8 @@ static int fail_slirp(struct worker *w, const char *what, struct kg_error *err)
 {
 	if (w->slirp.words_fd >= 0)
 		(void)hear_slirp_words(w, err);
+	while (w->words_len && w->words[w->words_len - 1] == '\n')
+		w->words_len--;
 	return kg_fail(err, KG_E_NETNS, 0, "slirp4netns %s%s%.*s", what,
 		       w->words_len ? ": " : "", (int)w->words_len, w->words);
 }

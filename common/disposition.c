@@ -23,3 +23,12 @@ void kg_disposition_set(int signo, bool ignored)
 	(void)syscall(SYS_rt_sigaction, signo, &action, NULL,
 		      sizeof(action.mask));
 }
+
+bool kg_disposition_is_ignored(int signo)
+{
+	struct action action = { .handler = SIG_DFL };
+
+	return syscall(SYS_rt_sigaction, signo, NULL, &action,
+		       sizeof(action.mask)) == 0 &&
+	       action.handler == SIG_IGN;
+}

@@ -20,4 +20,12 @@
  */
 void kg_disposition_set(int signo, bool ignored);
 
+/**
+ * kg_disposition_is_ignored() - Whether a signal is ignored
+ * @signo:	Signal, 1 to KG_DISPOSITION_SIGNALS
+ *
+ * Return: true if it is
+ */
+bool kg_disposition_is_ignored(int signo);
+
 #endif /* KG_COMMON_DISPOSITION_H */

@@ -324,7 +324,7 @@ static const struct {
 	{ "shed the setup role",	shed_setup },
 	{ "say that it is ready",	say_ready },
 	{ "wait for the link",		wait_for_link },
-	{ "end the rule programs",	see_rules_through },
+	{ "finish the firewall",	see_rules_through },
 	{ "finish the link",		finish_link },
 	{ "keep the firewall",		serve },
 	/* clang-format on */

@@ -55,8 +55,8 @@ static char *find_link(const char *path)
 	if (slash)
 		*slash = '\0';
 	folder = realpath(slash ? copy : ".", NULL);
-	if (!folder ||
-	    asprintf(&link, "%s/%s", folder, slash ? slash + 1 : copy) < 0)
+	if (!folder || asprintf(&link, "%s/%s", folder[1] ? folder : "",
+				slash ? slash + 1 : copy) < 0)
 		return NULL;
 	return link;
 }

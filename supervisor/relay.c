@@ -204,16 +204,27 @@ void kg_relay_advance(struct kg_relay *relay, const struct pollfd *pfd)
 	}
 }
 
-static void drain_stream(struct kg_relay_stream *s)
+static bool has_room(const struct kg_relay_stream *s, int stop_fd)
 {
-	struct pollfd pfd = { .events = POLLOUT };
+	struct pollfd pfd[] = {
+		{ .fd = s->to, .events = POLLOUT },
+		{ .fd = stop_fd, .events = POLLIN },
+	};
+
+	while (poll(pfd, KG_ARRAY_LEN(pfd), -1) < 0 && errno == EINTR)
+		;
+	return pfd[0].revents || !pfd[1].revents;
+}
+
+static bool drain_stream(struct kg_relay_stream *s, int stop_fd)
+{
 	size_t before;
 
 	while (s->to >= 0) {
 		if (has_bytes(s)) {
-			pfd.fd = s->to;
-			(void)poll(&pfd, 1, -1);
-			empty(s, sizeof(s->bytes));
+			if (!has_room(s, stop_fd))
+				return false;
+			empty(s, PIPE_BUF);
 			continue;
 		}
 		if (s->from < 0)
@@ -223,14 +234,17 @@ static void drain_stream(struct kg_relay_stream *s)
 		if (!has_bytes(s) && (s->from < 0 || s->end == before))
 			break;
 	}
+	return true;
 }
 
-void kg_relay_drain(struct kg_relay *relay)
+bool kg_relay_drain(struct kg_relay *relay, int stop_fd)
 {
 	size_t i;
 
 	for (i = 1; i < KG_RELAY_STREAMS; i++)
-		drain_stream(&relay->streams[i]);
+		if (!drain_stream(&relay->streams[i], stop_fd))
+			return false;
+	return true;
 }
 
 int kg_relay_error(const struct kg_relay *relay, struct kg_error *err)

@@ -92,11 +92,14 @@ void kg_relay_advance(struct kg_relay *relay, const struct pollfd *pfd);
 /**
  * kg_relay_drain() - Write out all that the command has left behind
  * @relay:	Relay; borrowed
+ * @stop_fd:	What is readable when the user has had enough; borrowed
  *
  * For the time after the box has ended.  Waits for the reader as long as that
  * takes, as the command itself would have.
+ *
+ * Return: true when all is written, false when @stop_fd came first
  */
-void kg_relay_drain(struct kg_relay *relay);
+bool kg_relay_drain(struct kg_relay *relay, int stop_fd);
 
 /**
  * kg_relay_error() - Whether output was lost

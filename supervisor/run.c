@@ -509,9 +509,22 @@ static int end_interrupted(struct run *r, int signo)
 	return 128 + signo;
 }
 
+/* A signal while the reader takes its time: enough of it. */
+static int drain(struct run *r, int status)
+{
+	bool to_group;
+	int signo;
+
+	while (!kg_relay_drain(r->relay, r->signals.fd))
+		if (kg_signals_next(&r->signals, &signo, &to_group) ==
+		    KG_SIGNAL_END)
+			return 128 + signo;
+	return status;
+}
+
 static int end_lost(struct run *r, const struct kg_outcome *outcome)
 {
-	kg_relay_drain(r->relay);
+	(void)drain(r, STATUS_KGATE);
 	kg_say("the command was ended: %s", outcome->err.msg);
 	return STATUS_KGATE;
 }
@@ -523,7 +536,7 @@ static int end_exited(struct run *r, const struct kg_outcome *outcome)
 			     ? STATUS_TIMEOUT
 			     : status_of(outcome->status);
 
-	kg_relay_drain(r->relay);
+	status = drain(r, status);
 	kg_trace_mark(&r->trace, KG_STEP_END);
 	kg_session_reap(&r->session);
 	tell_losses(outcome);

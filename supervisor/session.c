@@ -92,8 +92,28 @@ static void note_end(struct loop *l, int status)
 	end_loop(l, l->ended_ns ? KG_ENDING_TIMEOUT : KG_ENDING_EXITED);
 }
 
+/* What frame.c can't know: a frame that is legal in one phase alone. */
+static bool is_due(const struct loop *l, uint32_t type)
+{
+	if (type == KG_FRAME_READY)
+		return l->phase == PHASE_BUILDING;
+	if (type == KG_FRAME_STARTED)
+		return l->phase == PHASE_RELEASED;
+	if (type == KG_FRAME_EXITED)
+		return l->phase == PHASE_RUNNING;
+	return true;
+}
+
 static void take_frame(struct loop *l, const struct kg_frame *frame)
 {
+	if (!is_due(l, frame->type)) {
+		(void)kg_fail(&l->out->err, KG_E_PROTOCOL, 0,
+			      "%s frame out of turn from %s",
+			      kg_frame_name((enum kg_frame_type)frame->type),
+			      kg_role_spec(l->s->worker.from)->name);
+		fail_loop(l);
+		return;
+	}
 	switch ((enum kg_frame_type)frame->type) {
 	case KG_FRAME_READY:
 		release(l);
@@ -115,7 +135,8 @@ static void take_frame(struct loop *l, const struct kg_frame *frame)
 			     frame->step.at_ns);
 		break;
 	case KG_FRAME_LOST:
-		l->out->lost |= KG_BIT32((uint32_t)frame->value.a & 31u);
+		if (frame->value.a >= 0 && frame->value.a <= KG_ROLE_COUNT)
+			l->out->lost |= KG_BIT32(frame->value.a);
 		break;
 	case KG_FRAME_STOPPED:
 	case KG_FRAME_CONTINUED:
@@ -141,6 +162,14 @@ static void hear_worker(struct loop *l)
 	}
 	if (rc < 0)
 		fail_loop(l);
+}
+
+/* It may be dead while something else still holds its end of the channel. */
+static void miss_worker(struct loop *l)
+{
+	(void)kg_fail(&l->out->err, KG_E_SANDBOX, 0, "%s has ended",
+		      kg_role_spec(l->s->worker.from)->name);
+	fail_loop(l);
 }
 
 /* --- signals and deadlines ---------------------------------------------- */
@@ -288,6 +317,8 @@ static void turn(struct loop *l)
 		hear_signals(l);
 	if (l->phase != PHASE_ENDED && (pfd[1].revents || pfd[2].revents))
 		hear_worker(l);
+	if (l->phase != PHASE_ENDED && pfd[2].revents)
+		miss_worker(l);
 	meet_deadlines(l);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "common/disposition.h"
 #include "common/scoped.h"
 #include "common/util.h"
 
@@ -27,21 +28,16 @@ static const struct {
 	/* clang-format on */
 };
 
-/*
- * Without the two that the C library keeps to itself: a caller can't set those,
- * but some leave them ignored behind.
- */
 static void remember(struct kg_signals *s)
 {
-	struct sigaction sa;
 	sigset_t mask;
 	int sig;
 
 	(void)sigprocmask(SIG_SETMASK, NULL, &mask);
-	for (sig = 1; sig < NSIG; sig++) {
+	for (sig = 1; sig <= KG_DISPOSITION_SIGNALS; sig++) {
 		if (sigismember(&mask, sig) == 1)
 			s->blocked |= KG_BIT64(sig - 1);
-		if (sigaction(sig, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN)
+		if (kg_disposition_is_ignored(sig))
 			s->ignored |= KG_BIT64(sig - 1);
 	}
 }

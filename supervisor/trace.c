@@ -3,6 +3,8 @@
 
 #include "supervisor/trace.h"
 
+#include <stdbool.h>
+
 #include "supervisor/say.h"
 
 void kg_trace_mark(struct kg_trace *trace, enum kg_step step)
@@ -15,15 +17,22 @@ void kg_trace_put(struct kg_trace *trace, enum kg_step step, uint64_t at_ns)
 	trace->at_ns[step] = at_ns;
 }
 
-/* The next step after @last_ns; KG_STEP_COUNT when there is none. */
-static int find_next(const struct kg_trace *trace, uint64_t last_ns)
+/* Two steps of the same nanosecond are in the order of the launch. */
+static bool is_before(const struct kg_trace *trace, int a, int b)
+{
+	if (trace->at_ns[a] != trace->at_ns[b])
+		return trace->at_ns[a] < trace->at_ns[b];
+	return a < b;
+}
+
+/* The next step after @last; KG_STEP_COUNT when there is none. */
+static int find_next(const struct kg_trace *trace, int last)
 {
 	int i, next = KG_STEP_COUNT;
 
 	for (i = 0; i < KG_STEP_COUNT; i++)
-		if (trace->at_ns[i] > last_ns &&
-		    (next == KG_STEP_COUNT ||
-		     trace->at_ns[i] < trace->at_ns[next]))
+		if (trace->at_ns[i] && is_before(trace, last, i) &&
+		    (next == KG_STEP_COUNT || is_before(trace, i, next)))
 			next = i;
 	return next;
 }
@@ -32,10 +41,10 @@ void kg_trace_print(const struct kg_trace *trace)
 {
 	uint64_t start_ns = trace->at_ns[KG_STEP_START];
 	uint64_t last_ns = start_ns, at_ns;
-	int step;
+	int step = KG_STEP_START;
 
 	for (;;) {
-		step = find_next(trace, last_ns);
+		step = find_next(trace, step);
 		if (step == KG_STEP_COUNT)
 			break;
 		at_ns = trace->at_ns[step];

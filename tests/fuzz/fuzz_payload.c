@@ -35,7 +35,7 @@ static char *check_list(char *const *list, uint32_t count, char *p,
 	return p;
 }
 
-/* Written again it is the same, up to what nobody asked for. */
+/* Written again it is the same. */
 static void check_again(const struct kg_payload *got, const uint8_t *data,
 			size_t size)
 {
@@ -48,7 +48,7 @@ static void check_again(const struct kg_payload *got, const uint8_t *data,
 			      got->head.ignored, &err);
 	must(fd >= 0);
 	must(kg_fd_read_all(fd, KG_PAYLOAD_MAX_BYTES, &again, &len, &err) == 0);
-	must(len <= size && memcmp(again, data, len) == 0);
+	must(len == size && memcmp(again, data, len) == 0);
 }
 
 static void check_payload(const struct kg_payload *got, const uint8_t *data,

@@ -57,9 +57,10 @@ for mode in $MODES; do
 	echo 'line of the log' >"$F/log"
 	for n in 1 2; do
 		# shellcheck disable=SC2016 # for the shell inside
-		with "$n>>$F/log" sh -c 'echo said >&"$1"; exec 5>&"$1"
+		with "$n>>$F/log" sh -c 'exec 5>&"$1"
 			dd if=/proc/self/fd/5 iflag=nonblock bs=100 count=1 \
 				>got 2>/dev/null
+			echo said >&5
 			exec ./box_reach descriptors kind 5>&-' sh $n
 		is "$rc" 0 "$mode: a log on descriptor $n"
 		unlike "$(cat got)" 'line of' "$mode: none of it can be read"

@@ -25,6 +25,7 @@ snapshot_take before "$PROJECT"
 number=0
 wrong=
 ended=0
+expected=0
 while [ "$number" -lt 64 ]; do
 	number=$((number + 1))
 	case $number in
@@ -34,13 +35,16 @@ while [ "$number" -lt 64 ]; do
 	script='kill -s "$1" $$; exit 3'
 	{ env --default-signal sh -c "$script" sh "$number"; } 2>/dev/null
 	want=$?
+	[ "$want" -ne $((128 + number)) ] || expected=$((expected + 1))
 	run env --default-signal "$KGATE" run -- sh -c "$script" sh "$number"
 	[ "$rc" = "$want" ] && [ -z "$msg" ] ||
 		wrong="$wrong $number:$rc:$msg"
 	[ "$rc" -ne $((128 + number)) ] || ended=$((ended + 1))
 done
 is "$wrong" '' 'signals 1 to 64 mean the same inside and outside'
-is "$ended" 56 '56 of them end a command, with 128 and the number'
+[ "$expected" -ge 54 ] # 32 and 33 may come ignored, and then stay so
+ok $? 'nearly all of them end a command outside'
+is "$ended" "$expected" 'the same end one inside, with 128 and the number'
 snapshot_same before 'nothing is left of any of them'
 
 # Whoever doesn't start, and why.

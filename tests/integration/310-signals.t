@@ -127,9 +127,10 @@ snapshot_same before 'nothing is left of all that'
 # Ctrl-C goes to all processes of the terminal's group.
 config 'network: restricted' 'hosts: [web.test]'
 run "$FAULT_PROGRAMS/terminal" ready "$(printf '\003')" "$KGATE" run -- \
-	sh -c 'trap "told=yes" INT; sleep 60 & echo ready; wait
-		echo; echo "told=$told"; ./probe --as listed tcp 192.0.2.10 80
-		./probe --as other tcp 192.0.2.11 80; exit 4'
+	sh -c 'trap "echo; echo told=yes
+		./probe --as listed tcp 192.0.2.10 80
+		./probe --as other tcp 192.0.2.11 80; exit 4" INT
+		sleep 60 & echo ready; wait'
 out=$(printf '%s\n' "$out" | tr -d '\r')
 is "$rc:$(fact told)" 4:yes 'a command that handles Ctrl-C goes on'
 is "$(fact listed.result)" connected 'its network is still there'

@@ -221,6 +221,20 @@ START_TEST(resolves_what_leads_to_a_link)
 }
 END_TEST
 
+/* Where /bin is a link, as on every system with a merged /usr. */
+START_TEST(names_a_link_in_the_root_by_one_slash)
+{
+	char link[8];
+	bool merged = readlink("/bin", link, sizeof(link)) > 0;
+
+	add("/usr/../bin", &in_file);
+	ck_assert_int_eq(resolve(), -1);
+	ck_assert_uint_eq(err.code, KG_E_POLICY);
+	if (merged)
+		ck_assert_str_eq(policy.paths[0].link, "/bin");
+}
+END_TEST
+
 START_TEST(says_what_is_missing_and_who_wanted_it)
 {
 	char want[PATH_MAX + 128];
@@ -324,6 +338,7 @@ Suite *kg_suite(void)
 	tcase_add_test(tc, takes_a_relative_path_from_a_flag);
 	tcase_add_test(tc, remembers_a_link_and_where_it_leads);
 	tcase_add_test(tc, resolves_what_leads_to_a_link);
+	tcase_add_test(tc, names_a_link_in_the_root_by_one_slash);
 	tcase_add_test(tc, says_what_is_missing_and_who_wanted_it);
 	tcase_add_test(tc, refuses_places_that_no_launch_gets);
 	tcase_add_test(tc, refuses_them_through_a_link);

@@ -805,11 +805,11 @@ START_TEST(drains_what_the_command_has_left)
 	open_relay();
 	pid = start(leave_a_pipe_full);
 	expect_end(pid);
-	kg_relay_drain(relay);
+	ck_assert(kg_relay_drain(relay, -1));
 	expect_pattern(out, 65536, 1);
 	expect_pattern(log, 65536, 2);
 	ck_assert(is_over(1) || relay->streams[1].from < 0);
-	kg_relay_drain(relay); /* twice is harmless */
+	ck_assert(kg_relay_drain(relay, -1)); /* twice is harmless */
 }
 END_TEST
 
@@ -844,11 +844,32 @@ START_TEST(drains_into_a_slow_reader)
 		read_slowly();
 	}
 	close(200);
-	kg_relay_drain(relay);
+	ck_assert(kg_relay_drain(relay, -1));
 	put(1, open("/dev/null", O_WRONLY | O_CLOEXEC));
 	ck_assert_int_eq(waitpid(reader, &status, 0), reader);
 	ck_assert_int_eq(status, 0);
 	ck_assert_int_eq(kg_relay_error(relay, &err), 0);
+}
+END_TEST
+
+/* The reader has stopped for good, and the user won't wait for it. */
+START_TEST(leaves_a_reader_that_has_stopped_when_it_is_told_to)
+{
+	kg_auto_close int out = put_pipe(1);
+	kg_auto_close int stop_in = -1;
+	kg_auto_close int stop_out = -1;
+	pid_t pid;
+	int ends[2];
+
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	stop_in = ends[0];
+	stop_out = ends[1];
+	(void)fcntl(out, F_SETPIPE_SZ, 4096);
+	open_relay();
+	pid = start(leave_a_pipe_full);
+	expect_end(pid);
+	ck_assert_int_eq(write(stop_out, "x", 1), 1);
+	ck_assert(!kg_relay_drain(relay, stop_in));
 }
 END_TEST
 
@@ -869,7 +890,7 @@ START_TEST(drains_what_it_had_begun)
 	turn_until_quiet();
 	expect_end(pid);
 	(void)fcntl(out, F_SETPIPE_SZ, 1 << 17);
-	kg_relay_drain(relay);
+	ck_assert(kg_relay_drain(relay, -1));
 	put(1, open("/dev/null", O_WRONLY | O_CLOEXEC));
 	while ((n = read(out, got + len, sizeof(want) - len)) > 0)
 		len += (size_t)n;
@@ -885,7 +906,7 @@ START_TEST(does_not_wait_for_a_writer_that_stays)
 
 	open_relay();
 	ck_assert_int_eq(write(box[1], "all", 3), 3);
-	kg_relay_drain(relay);
+	ck_assert(kg_relay_drain(relay, -1));
 	expect_text(out, "all");
 }
 END_TEST
@@ -899,7 +920,7 @@ START_TEST(drains_nothing_for_a_reader_that_has_gone)
 	close(out);
 	pid = start(leave_a_pipe_full);
 	expect_end(pid);
-	kg_relay_drain(relay);
+	ck_assert(kg_relay_drain(relay, -1));
 	ck_assert(is_over(1));
 	ck_assert_int_eq(kg_relay_error(relay, &err), 0);
 }
@@ -910,7 +931,7 @@ START_TEST(reports_output_that_was_lost_at_the_end)
 	put(1, open("/dev/full", O_WRONLY | O_CLOEXEC));
 	open_relay();
 	ck_assert_int_eq(write(box[1], "x", 1), 1);
-	kg_relay_drain(relay);
+	ck_assert(kg_relay_drain(relay, -1));
 	ck_assert_int_eq(kg_relay_error(relay, &err), -1);
 	ck_assert_int_eq(err.errnum, ENOSPC);
 }
@@ -936,6 +957,7 @@ static void add_output_tests(TCase *tc)
 	tcase_add_test(tc, takes_all_words_whatever_the_buffer);
 	tcase_add_test(tc, drains_what_the_command_has_left);
 	tcase_add_test(tc, drains_into_a_slow_reader);
+	tcase_add_test(tc, leaves_a_reader_that_has_stopped_when_it_is_told_to);
 	tcase_add_test(tc, drains_what_it_had_begun);
 	tcase_add_test(tc, does_not_wait_for_a_writer_that_stays);
 	tcase_add_test(tc, drains_nothing_for_a_reader_that_has_gone);

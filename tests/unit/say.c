@@ -78,6 +78,22 @@ START_TEST(lets_no_control_character_through)
 }
 END_TEST
 
+/* U+009B begins a sequence like ESC [, as a character and as a byte. */
+START_TEST(lets_no_control_of_eight_bits_through)
+{
+	kg_say("a\xc2\x9b"
+	       "2Jb\xc2\x80\xc2\x9f\xc2\xa0.");
+	ck_assert_str_eq(hear(), "kgate: a"
+				 "??"
+				 "2Jb"
+				 "????"
+				 "\xc2\xa0.\n");
+	kg_say("a\x9b"
+	       "2Jb\xff.\xc3");
+	ck_assert_str_eq(hear(), "kgate: a?2Jb?.?\n");
+}
+END_TEST
+
 START_TEST(keeps_letters_that_are_not_ascii)
 {
 	/* With a byte between 0x80 and 0x9f in it. */
@@ -129,6 +145,7 @@ Suite *kg_suite(void)
 	tcase_add_test(tc, says_one_line_in_one_write);
 	tcase_add_test(tc, says_even_nothing_as_a_line);
 	tcase_add_test(tc, lets_no_control_character_through);
+	tcase_add_test(tc, lets_no_control_of_eight_bits_through);
 	tcase_add_test(tc, keeps_letters_that_are_not_ascii);
 	tcase_add_test(tc, cuts_a_line_that_is_too_long);
 	tcase_add_test(tc, survives_a_closed_descriptor_two);

@@ -193,7 +193,9 @@ static void be_worker(void *ctx)
 	_exit(0);
 }
 
-static void start(void (*body)(const void *arg), const void *arg)
+/* @ret_end: the worker's end, kept beside it. */
+static void start_and_keep(void (*body)(const void *arg), const void *arg,
+			   int *ret_end)
 {
 	struct play play = { body, arg };
 	int ends[2], i;
@@ -207,9 +209,16 @@ static void start(void (*body)(const void *arg), const void *arg)
 						 .from = KG_ROLE_WORKER };
 	ck_assert_int_eq(kg_spawn_role(be_worker, &play, &session.child, &err),
 			 0);
-	kg_scope_close_(&channel);
+	*ret_end = kg_take_fd(&channel);
 	for (i = 0; i < KG_RELAY_STREAMS; i++)
 		kg_scope_close_(&box[i]);
+}
+
+static void start(void (*body)(const void *arg), const void *arg)
+{
+	kg_auto_close int end = -1;
+
+	start_and_keep(body, arg, &end);
 }
 
 static void stop(void)
@@ -326,6 +335,25 @@ START_TEST(notices_the_workers_end_in_each_phase)
 		ck_assert_int_eq(outcome.ending, phases[i].ending);
 		ck_assert_uint_eq(outcome.err.code, KG_E_SANDBOX);
 		ck_assert_str_eq(outcome.err.msg, "kgate-worker has ended");
+	}
+}
+END_TEST
+
+/* Something else holds the worker's end: there is no end of file. */
+START_TEST(notices_the_workers_end_without_an_end_of_file)
+{
+	kg_auto_close int stranger = -1;
+	size_t i;
+
+	for (i = 0; i < KG_ARRAY_LEN(phases); i++) {
+		start_and_keep(end_there, &phases[i].reach, &stranger);
+		kg_session_run(&session, &outcome);
+		ck_assert_int_eq(outcome.ending, phases[i].ending);
+		ck_assert_uint_eq(outcome.err.code, KG_E_SANDBOX);
+		kg_session_reap(&session);
+		kg_scope_close_(&stranger);
+		stop();
+		kg_session_done(&session);
 	}
 }
 END_TEST
@@ -453,6 +481,42 @@ START_TEST(refuses_to_release_twice)
 		ck_assert_int_ne(kg_child_wait(&session.child, LONG_MS), 0);
 		stop();
 		kg_session_done(&session);
+	}
+}
+END_TEST
+
+struct early {
+	enum reach reach;
+	enum kg_frame_type type;
+};
+
+static void say_out_of_turn(const void *arg)
+{
+	const struct early *early = arg;
+
+	get_to(early->reach);
+	say(early->type, 0);
+}
+
+/* A command that was never released can't have started, nor ended. */
+START_TEST(refuses_a_frame_out_of_turn)
+{
+	static const struct early early[] = {
+		{ REACH_BEGIN, KG_FRAME_STARTED },
+		{ REACH_BEGIN, KG_FRAME_EXITED },
+		{ REACH_RELEASED, KG_FRAME_EXITED },
+	};
+	char want[64];
+	size_t i;
+
+	for (i = 0; i < KG_ARRAY_LEN(early); i++) {
+		run(say_out_of_turn, &early[i]);
+		ck_assert_int_eq(outcome.ending, KG_ENDING_FAILED);
+		ck_assert_uint_eq(outcome.err.code, KG_E_PROTOCOL);
+		(void)snprintf(want, sizeof(want),
+			       "%s frame out of turn from kgate-worker",
+			       kg_frame_name(early[i].type));
+		ck_assert_str_eq(outcome.err.msg, want);
 	}
 }
 END_TEST
@@ -590,7 +654,7 @@ START_TEST(relays_the_command_and_not_the_box)
 	kg_session_run(&session, &outcome);
 	ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
 	kg_session_reap(&session);
-	kg_relay_drain(session.relay);
+	ck_assert(kg_relay_drain(session.relay, -1));
 	expect_text(out, "out");
 	expect_text(log, "err");
 	stop();
@@ -1049,9 +1113,11 @@ Suite *kg_suite(void)
 	tcase_add_test(tc, takes_everything_that_is_legal);
 	tcase_add_test(tc, tells_a_failed_launch_from_a_lost_command);
 	tcase_add_test(tc, notices_the_workers_end_in_each_phase);
+	tcase_add_test(tc, notices_the_workers_end_without_an_end_of_file);
 	tcase_add_test(tc, hears_what_was_said_before_the_end);
 	tcase_add_test(tc, refuses_each_bad_frame_in_each_phase);
 	tcase_add_test(tc, refuses_to_release_twice);
+	tcase_add_test(tc, refuses_a_frame_out_of_turn);
 	tcase_add_test(tc, refuses_a_second_start);
 	tcase_add_test(tc, makes_a_hostile_failure_printable);
 	tcase_add_test(tc, adds_bwraps_words_to_a_failure);

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/disposition.h"
 #include "common/fd.h"
 #include "common/scoped.h"
 #include "common/util.h"
@@ -63,8 +64,8 @@ static void start_clean(void)
 	sigset_t none;
 	int sig;
 
-	for (sig = 1; sig < NSIG; sig++)
-		(void)signal(sig, SIG_DFL);
+	for (sig = 1; sig <= KG_DISPOSITION_SIGNALS; sig++)
+		kg_disposition_set(sig, false);
 	(void)sigemptyset(&none);
 	ck_assert_int_eq(sigprocmask(SIG_SETMASK, &none, NULL), 0);
 	signals = KG_SIGNALS_INIT;

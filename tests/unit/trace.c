@@ -85,6 +85,21 @@ START_TEST(is_not_led_astray_by_a_time_before_the_start)
 }
 END_TEST
 
+START_TEST(prints_two_steps_of_the_same_time)
+{
+	struct kg_trace trace = KG_TRACE_INIT;
+
+	kg_trace_put(&trace, KG_STEP_START, 1000 * MS);
+	kg_trace_put(&trace, KG_STEP_LINK, 1001 * MS);
+	kg_trace_put(&trace, KG_STEP_SLIRP, 1001 * MS);
+	kg_trace_put(&trace, KG_STEP_POLICY, 1000 * MS);
+	ck_assert_str_eq(print(&trace),
+			 "kgate:    0.000 ms  +  0.000  policy merged\n"
+			 "kgate:    1.000 ms  +  1.000  slirp4netns ready\n"
+			 "kgate:    1.000 ms  +  0.000  link up\n");
+}
+END_TEST
+
 START_TEST(prints_each_step_once)
 {
 	struct kg_trace trace = KG_TRACE_INIT;
@@ -126,6 +141,7 @@ Suite *kg_suite(void)
 	tcase_add_test(tc, prints_the_steps_in_order_of_time);
 	tcase_add_test(tc, prints_nothing_where_nothing_was_reached);
 	tcase_add_test(tc, is_not_led_astray_by_a_time_before_the_start);
+	tcase_add_test(tc, prints_two_steps_of_the_same_time);
 	tcase_add_test(tc, prints_each_step_once);
 	tcase_add_test(tc, marks_a_step_with_the_time_of_now);
 	suite_add_tcase(s, tc);
