@@ -71,14 +71,24 @@ static int open_texts(struct kg_launch *l, struct kg_error *err)
 	return 0;
 }
 
+static int make_pipe(int flags, int *ret_in, int *ret_out, struct kg_error *err)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC | flags))
+		return kg_fail_system(err, "make a pipe");
+	*ret_in = ends[0];
+	*ret_out = ends[1];
+	return 0;
+}
+
 static int open_channels(struct kg_launch *l, struct kg_error *err)
 {
 	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
-		return kg_fail_system(err, "make a pipe");
-	l->info_in = ends[0];
-	l->info_out = ends[1];
+	if (make_pipe(O_NONBLOCK, &l->info_in, &l->info_out, err) ||
+	    make_pipe(0, &l->seccomp_in, &l->seccomp_out, err))
+		return -1;
 	if (kg_frame_pair(ends, err))
 		return -1;
 	l->entry_in = ends[0];
@@ -96,7 +106,7 @@ static int build_args(const struct kg_launch_input *in, const char *hostname,
 		.hostname = hostname,
 		.chdir = in->project,
 		.info_fd = l->info_out,
-		.seccomp_fd = l->seccomp_fd,
+		.seccomp_fd = l->seccomp_in,
 		.data_fds = l->data_fds,
 	};
 	struct kg_bwrap_args args = KG_BWRAP_ARGS_INIT;
@@ -121,8 +131,7 @@ static int build(const struct kg_launch_input *in, struct kg_launch *l,
 	if (l->payload_fd < 0 || build_plan(in, hostname, l, err) ||
 	    open_texts(l, err) || open_channels(l, err))
 		return -1;
-	l->seccomp_fd = kg_seccomp_export(kg_filter_table(), err);
-	if (l->seccomp_fd < 0 || build_args(in, hostname, l, err))
+	if (build_args(in, hostname, l, err))
 		return -1;
 	if (l->network_box)
 		return kg_netplan_build(in->policy, in->facts->ipv6,
@@ -143,6 +152,14 @@ int kg_launch_build(const struct kg_launch_input *input, struct kg_launch *ret,
 	return 0;
 }
 
+int kg_launch_write_filter(struct kg_launch *launch, struct kg_error *err)
+{
+	int rc = kg_seccomp_export(kg_filter_table(), launch->seccomp_out, err);
+
+	kg_scope_close_(&launch->seccomp_out);
+	return rc;
+}
+
 void kg_launch_done(struct kg_launch *launch)
 {
 	size_t i;
@@ -153,7 +170,8 @@ void kg_launch_done(struct kg_launch *launch)
 	for (i = 0; i < 3; i++)
 		kg_scope_close_(&launch->stdio[i]);
 	kg_scope_close_(&launch->args_fd);
-	kg_scope_close_(&launch->seccomp_fd);
+	kg_scope_close_(&launch->seccomp_in);
+	kg_scope_close_(&launch->seccomp_out);
 	kg_scope_close_(&launch->payload_fd);
 	kg_scope_close_(&launch->info_in);
 	kg_scope_close_(&launch->info_out);

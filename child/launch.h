@@ -51,7 +51,8 @@ struct kg_launch_input {
  * @netplan:		What gate and resolver know; owned
  * @network_box:	The launch has gate, resolver and slirp4netns
  * @args_fd:		bwrap's arguments; owned
- * @seccomp_fd:		The box's filter; owned
+ * @seccomp_in:		Where bwrap reads the box's filter; owned
+ * @seccomp_out:	Where kg_launch_write_filter() writes it; owned
  * @payload_fd:		The command; owned
  * @info_in:		Where bwrap's words about its child arrive; owned
  * @info_out:		Where bwrap writes them; owned
@@ -67,7 +68,8 @@ struct kg_launch {
 	struct kg_netplan netplan;
 	bool network_box;
 	int args_fd;
-	int seccomp_fd;
+	int seccomp_in;
+	int seccomp_out;
 	int payload_fd;
 	int info_in;
 	int info_out;
@@ -78,14 +80,15 @@ struct kg_launch {
 	int stdio[3];
 };
 
-#define KG_LAUNCH_INIT                         \
-	((struct kg_launch){ .args_fd = -1,    \
-			     .seccomp_fd = -1, \
-			     .payload_fd = -1, \
-			     .info_in = -1,    \
-			     .info_out = -1,   \
-			     .entry_in = -1,   \
-			     .entry_out = -1,  \
+#define KG_LAUNCH_INIT                          \
+	((struct kg_launch){ .args_fd = -1,     \
+			     .seccomp_in = -1,  \
+			     .seccomp_out = -1, \
+			     .payload_fd = -1,  \
+			     .info_in = -1,     \
+			     .info_out = -1,    \
+			     .entry_in = -1,    \
+			     .entry_out = -1,   \
 			     .stdio = { -1, -1, -1 } })
 
 /**
@@ -100,6 +103,18 @@ struct kg_launch {
  */
 kg_must_check int kg_launch_build(const struct kg_launch_input *input,
 				  struct kg_launch *ret, struct kg_error *err);
+
+/**
+ * kg_launch_write_filter() - Give bwrap the box's filter
+ * @launch:	Launch, whose write end is closed; borrowed
+ * @err:	Filled on failure
+ *
+ * For the time while bwrap starts, which waits for it.
+ *
+ * Return: 0, or -1 with KG_E_SYSTEM
+ */
+kg_must_check int kg_launch_write_filter(struct kg_launch *launch,
+					 struct kg_error *err);
 
 /**
  * kg_launch_done() - Release what a launch owns

@@ -426,7 +426,7 @@ static int start_bwrap(struct worker *w, struct kg_error *err)
 	memcpy(pass, l->data_fds, l->data_count * sizeof(*pass));
 	n = l->data_count;
 	pass[n++] = l->args_fd;
-	pass[n++] = l->seccomp_fd;
+	pass[n++] = l->seccomp_in;
 	pass[n++] = l->info_out;
 	pass[n++] = l->facts->entry_fd;
 	pass[n++] = l->entry_out;
@@ -448,7 +448,7 @@ static void forget_passed(struct worker *w)
 	for (i = 0; i < 3; i++)
 		kg_scope_close_(&l->stdio[i]);
 	kg_scope_close_(&l->args_fd);
-	kg_scope_close_(&l->seccomp_fd);
+	kg_scope_close_(&l->seccomp_in);
 	kg_scope_close_(&l->payload_fd);
 	kg_scope_close_(&l->info_out);
 	kg_scope_close_(&l->entry_out);
@@ -463,6 +463,8 @@ static int make_box(struct worker *w, struct kg_error *err)
 	if (start_bwrap(w, err))
 		return -1;
 	forget_passed(w);
+	if (kg_launch_write_filter(w->launch, err))
+		return -1;
 	if (await(w, FACT_INFO, KG_WAIT_INFO, err) ||
 	    await(w, FACT_ENTRY, KG_WAIT_ENTRY, err))
 		return -1;
@@ -661,7 +663,8 @@ static void close_foreign(struct worker *w)
 	keep[n++] = w->supervisor.fd;
 	keep[n++] = l->facts->entry_fd;
 	keep[n++] = l->args_fd;
-	keep[n++] = l->seccomp_fd;
+	keep[n++] = l->seccomp_in;
+	keep[n++] = l->seccomp_out;
 	keep[n++] = l->payload_fd;
 	keep[n++] = l->info_in;
 	keep[n++] = l->info_out;

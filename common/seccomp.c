@@ -5,8 +5,6 @@
 
 #include <errno.h>
 #include <seccomp.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "common/scoped.h"
 #include "common/util.h"
@@ -102,23 +100,18 @@ int kg_seccomp_load(const struct kg_seccomp_table *table, struct kg_error *err)
 	return 0;
 }
 
-int kg_seccomp_export(const struct kg_seccomp_table *table,
+int kg_seccomp_export(const struct kg_seccomp_table *table, int fd,
 		      struct kg_error *err)
 {
 	auto_filter scmp_filter_ctx ctx = NULL;
-	kg_auto_close int fd = -1;
 	int rc;
 
 	if (build(table, &ctx, err))
 		return -1;
-	fd = memfd_create("seccomp", MFD_CLOEXEC);
-	if (fd < 0)
-		return kg_fail_system(err, "make the seccomp descriptor");
 	rc = seccomp_export_bpf(ctx, fd);
-	if (rc < 0 || lseek(fd, 0, SEEK_SET) < 0)
-		return kg_fail(err, KG_E_SYSTEM, rc < 0 ? -rc : errno,
-			       "export seccomp filter");
-	return kg_take_fd(&fd);
+	if (rc < 0)
+		return kg_fail(err, KG_E_SYSTEM, -rc, "export seccomp filter");
+	return 0;
 }
 
 int kg_seccomp_print(const struct kg_seccomp_table *table, int fd,

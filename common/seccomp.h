@@ -80,12 +80,13 @@ kg_must_check int kg_seccomp_load(const struct kg_seccomp_table *table,
 /**
  * kg_seccomp_export() - Write a filter as BPF, for bwrap's --seccomp
  * @table:	Filter; borrowed
+ * @fd:		Where to, a pipe for example; borrowed
  * @err:	Filled on failure
  *
- * Return: a descriptor, close-on-exec, at its begin, or -1 with KG_E_SYSTEM
+ * Return: 0, or -1 with KG_E_SYSTEM
  */
 kg_must_check int kg_seccomp_export(const struct kg_seccomp_table *table,
-				    struct kg_error *err);
+				    int fd, struct kg_error *err);
 
 /**
  * kg_seccomp_print() - Write a filter in libseccomp's pseudo code, for tests

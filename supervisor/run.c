@@ -447,6 +447,8 @@ static int start_worker(struct run *r, struct kg_error *err)
 	kg_scope_close_(&r->launch.entry_in);
 	kg_scope_close_(&r->launch.entry_out);
 	kg_scope_close_(&r->launch.info_out);
+	kg_scope_close_(&r->launch.seccomp_in);
+	kg_scope_close_(&r->launch.seccomp_out);
 	return 0;
 }
 

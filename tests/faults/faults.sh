@@ -68,6 +68,14 @@ finish() {
 	msg=$(tr -d '\0' <"$run_msg")
 }
 
+# pids_of COMMAND - of all processes of that name
+pids_of() {
+	for pids_dir in /proc/[0-9]*; do
+		read -r pids_name <"$pids_dir/comm" 2>/dev/null || continue
+		[ "$pids_name" != "$1" ] || echo "${pids_dir#/proc/}"
+	done
+}
+
 # --- faults -------------------------------------------------------------------
 
 # place_of PROGRAM - where it is, links resolved

@@ -14,6 +14,7 @@
 . "$KG_SRCDIR/tests/faults/faults.sh"
 
 world_require
+require strace strace -o /dev/null true
 new_home
 new_project
 up=$(fifo up)
@@ -70,6 +71,39 @@ for mode in off restricted open; do
 	refused 125 'the command was ended' \
 		"$mode: kgate says when the box was lost"
 	gone_within 1000 "$mode: no process outlives that"
+done
+
+# The word that it has started is held back, kgate-entry's second one: whatever
+# is lost meanwhile, the command may have run, and nobody says that it didn't.
+config 'network: restricted' 'hosts: [web.test]'
+got=$(fifo got)
+for lost in worker slirp4netns; do
+	audit_mark
+	start strace -f -qq -o /dev/null -e trace=sendto \
+		-e inject=sendto:delay_enter=500000:when=2 \
+		"$KGATE" run -- sh -c 'echo up >up; read -r word <got; exit 7'
+	hear "$up"
+	case $lost in
+	worker)
+		read -r supervisor _ <"/proc/$job/task/$job/children"
+		read -r pid _ <"/proc/$supervisor/task/$supervisor/children"
+		want=125:
+		words='kgate: the command was ended'
+		;;
+	*)
+		pid=$(pids_of "$lost")
+		want=7:
+		words="kgate: $lost, .* ended during the run"
+		;;
+	esac
+	kill -s KILL "$pid"
+	"$FAULT_PROGRAMS/await" 5000 "$pid"
+	[ "$lost" = worker ] || echo end >"$got"
+	finish
+	is "$rc:$out" "$want" "without its $lost, a command that may have run"
+	like "$msg" "$words" 'is not said not to have run'
+	is "$(audit_since)" launch 'in the log either'
+	gone_within 1000 'no process is left of it'
 done
 
 run "$KGATE" run -- true

@@ -90,10 +90,7 @@ start "$KGATE" run -- touch started
 while read -r line <&6; do
 	case $line in *slow.test*) break ;; esac
 done
-for proc in /proc/[0-9]*; do
-	read -r name <"$proc/comm" 2>/dev/null || continue
-	[ "$name" = slirp4netns ] && kill -s KILL "${proc#/proc/}"
-done
+kill -s KILL "$(pids_of slirp4netns)"
 finish
 kill "$watch"
 wait "$watch" 2>/dev/null

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/sysinfo.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "child/filter.h"
@@ -166,7 +167,7 @@ START_TEST(names_its_descriptors_to_bwrap)
 	build();
 	w = read_args();
 	expect_number(&w, "--info-fd", (unsigned long)launch.info_out);
-	expect_number(&w, "--seccomp", (unsigned long)launch.seccomp_fd);
+	expect_number(&w, "--seccomp", (unsigned long)launch.seccomp_in);
 	ck_assert_uint_gt(launch.data_count, 0);
 	for (i = 0; i < launch.data_count; i++) {
 		value = value_of(&w, "--ro-bind-data", i);
@@ -255,16 +256,20 @@ END_TEST
 
 START_TEST(hands_over_the_boxs_filter)
 {
-	kg_auto_close int fd = kg_seccomp_export(kg_filter_table(), &err);
+	kg_auto_close int fd = memfd_create("filter", MFD_CLOEXEC);
 	kg_auto_free char *want = NULL;
 	kg_auto_free char *got = NULL;
 	size_t want_len, len;
 
 	build();
+	ck_assert_int_eq(kg_seccomp_export(kg_filter_table(), fd, &err), 0);
+	ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
 	ck_assert_int_eq(kg_fd_read_all(fd, 1 << 20, &want, &want_len, &err),
 			 0);
+	ck_assert_int_eq(kg_launch_write_filter(&launch, &err), 0);
+	ck_assert_int_eq(launch.seccomp_out, -1); /* bwrap sees the end */
 	ck_assert_int_eq(
-		kg_fd_read_all(launch.seccomp_fd, 1 << 20, &got, &len, &err),
+		kg_fd_read_all(launch.seccomp_in, 1 << 20, &got, &len, &err),
 		0);
 	ck_assert_uint_gt(len, 0);
 	ck_assert_uint_eq(len, want_len);
@@ -307,7 +312,8 @@ START_TEST(closes_all_of_it_on_exec)
 
 	build();
 	expect_cloexec(launch.args_fd);
-	expect_cloexec(launch.seccomp_fd);
+	expect_cloexec(launch.seccomp_in);
+	expect_cloexec(launch.seccomp_out);
 	expect_cloexec(launch.payload_fd);
 	expect_cloexec(launch.info_in);
 	expect_cloexec(launch.info_out);
