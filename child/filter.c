@@ -78,6 +78,8 @@ static const struct kg_seccomp_rule rules[] = {
 		FROM(0, AF_NETLINK + 1)),
 	DENY_IF("socket", EPROTONOSUPPORT, "netlink but for routes",
 		IS(0, AF_NETLINK), ISNT(2, 0)),
+	DENY_IF("socketpair", EAFNOSUPPORT, "pairs are UNIX",
+		ISNT(0, AF_UNIX)),
 	NO_TYPES(AF_INET), NO_TYPES(AF_INET6),
 	NO_PROTOCOLS(AF_INET), NO_PROTOCOLS(AF_INET6),
 

@@ -78,9 +78,12 @@ static const struct {
 	const char *path;
 	bool root_only;
 } proc_knobs[] = {
-	{ "/proc/sys", false }, { "/proc/irq", true },
-	{ "/proc/bus", true },	{ "/proc/sysrq-trigger", true },
-	{ "/proc/mtrr", true },
+	{ "/proc/sys", false },	    { "/proc/irq", true },
+	{ "/proc/bus", true },	    { "/proc/sysrq-trigger", true },
+	{ "/proc/mtrr", true },	    { "/proc/acpi", true },
+	{ "/proc/asound", true },   { "/proc/dynamic_debug", true },
+	{ "/proc/fs", true },	    { "/proc/latency_stats", true },
+	{ "/proc/pressure", true }, { "/proc/scsi", true },
 };
 
 struct builder {
@@ -172,40 +175,6 @@ static int add_system(struct builder *b, const char *const *paths, size_t count,
 static int lay_system(struct builder *b, struct kg_error *err)
 {
 	return add_system(b, system_paths, KG_ARRAY_LEN(system_paths), err);
-}
-
-static int cover(struct builder *b, const char *path, struct kg_error *err)
-{
-	enum kg_mount_kind kind = KG_MOUNT_COVER_FILE;
-	struct stat st;
-
-	if (look(b, path, &st) || S_ISLNK(st.st_mode))
-		return 0;
-	if (S_ISDIR(st.st_mode))
-		kind = KG_MOUNT_COVER_DIR;
-	return add(b, kind, NULL, path, err) ? 0 : -1;
-}
-
-/* Whoever isn't root can't read these outside either. */
-static int lay_secret_covers(struct builder *b, struct kg_error *err)
-{
-	size_t skip = strlen(b->in->root), i, j;
-	char pattern[PATH_MAX];
-	glob_t found;
-	int rc = 0;
-
-	for (i = 0; b->in->is_root && i < KG_ARRAY_LEN(secrets); i++) {
-		if (snprintf(pattern, sizeof(pattern), "%s%s", b->in->root,
-			     secrets[i]) >= (int)sizeof(pattern) ||
-		    glob(pattern, 0, NULL, &found))
-			continue;
-		for (j = 0; rc == 0 && j < found.gl_pathc; j++)
-			rc = cover(b, found.gl_pathv[j] + skip, err);
-		globfree(&found);
-		if (rc)
-			return -1;
-	}
-	return 0;
 }
 
 static int lay_proc(struct builder *b, struct kg_error *err)
@@ -300,6 +269,51 @@ static void fold_dots(char *path)
 	*out = '\0';
 }
 
+/* A secret that is a link: what it leads to. */
+static int cover(struct builder *b, const char *path, struct kg_error *err)
+{
+	enum kg_mount_kind kind = KG_MOUNT_COVER_FILE;
+	char target[PATH_MAX];
+	struct stat st;
+
+	if (follow(b, path, target))
+		return kg_fail(err, KG_E_SYSTEM, ELOOP, "follow %s", path);
+	fold_dots(target);
+	if (look(b, target, &st))
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		kind = KG_MOUNT_COVER_DIR;
+	return add(b, kind, NULL, target, err) ? 0 : -1;
+}
+
+/* Whoever isn't root can't read these outside either. */
+static int lay_secret_covers(struct builder *b, struct kg_error *err)
+{
+	size_t skip = strlen(b->in->root), i, j;
+	char pattern[PATH_MAX];
+	glob_t found;
+	int rc;
+
+	for (i = 0; b->in->is_root && i < KG_ARRAY_LEN(secrets); i++) {
+		if (snprintf(pattern, sizeof(pattern), "%s%s", b->in->root,
+			     secrets[i]) >= (int)sizeof(pattern))
+			return kg_fail(err, KG_E_LIMIT, 0, "%s is too long",
+				       pattern);
+		rc = glob(pattern, 0, NULL, &found);
+		if (rc == GLOB_NOMATCH)
+			continue;
+		if (rc)
+			return kg_fail(err, KG_E_SYSTEM, errno, "look for %s",
+				       secrets[i]);
+		for (j = 0; rc == 0 && j < found.gl_pathc; j++)
+			rc = cover(b, found.gl_pathv[j] + skip, err);
+		globfree(&found);
+		if (rc)
+			return -1;
+	}
+	return 0;
+}
+
 /* Where row 1 shows the host: a file can be laid on an existing one only. */
 static bool is_in_system(const char *path)
 {
@@ -384,12 +398,20 @@ static int by_real_path(const void *a, const void *b)
 static int lay_path(struct builder *b, const struct kg_path_entry *entry,
 		    struct kg_error *err)
 {
+	char folder[PATH_MAX];
 	enum kg_mount_kind kind = entry->writable ? KG_MOUNT_BIND
 						  : KG_MOUNT_RO_BIND;
 
 	if (!add(b, kind, entry->real, entry->real, err))
 		return -1;
 	if (!entry->link || strcmp(entry->link, entry->real) == 0)
+		return 0;
+
+	/* Where the link's folder is visible, the link itself is there. */
+	(void)snprintf(folder, sizeof(folder), "%.*s",
+		       (int)(strrchr(entry->link, '/') - entry->link),
+		       entry->link);
+	if (kg_plan_shows(&b->plan, folder[0] ? folder : "/"))
 		return 0;
 	return add(b, kind, entry->real, entry->link, err) ? 0 : -1;
 }

@@ -22,6 +22,7 @@
 #include "common/spawn.h"
 #include "common/util.h"
 #include "netns/gate.h"
+#include "netns/join.h"
 #include "netns/resolver.h"
 #include "netns/slirp.h"
 
@@ -87,7 +88,7 @@ static void tell_step(struct worker *w, enum kg_step step)
 /* A helper's end is fatal while the box is being made, and told afterwards. */
 static int lose(struct worker *w, enum kg_role role, struct kg_error *err)
 {
-	if (!has(w, FACT_STARTED))
+	if (!has(w, FACT_RELEASED))
 		return -1;
 	*err = KG_ERROR_INIT;
 	return kg_frame_send_plain(w->supervisor.fd, KG_FRAME_LOST, (int)role,
@@ -96,13 +97,12 @@ static int lose(struct worker *w, enum kg_role role, struct kg_error *err)
 
 /* --- what arrives ------------------------------------------------------- */
 
-/* A bwrap that failed closes this too; its own end says more. */
-static int explain_short_info(struct worker *w, struct kg_error *err)
+/* What a bwrap that failed leaves half done: its own end says more. */
+static int explain_end(struct worker *w, struct kg_error *err)
 {
 	if (kg_fd_wait(w->bwrap.pidfd, kg_wait_ms(KG_WAIT_LAST_WORDS)))
-		return kg_fail(err, KG_E_SANDBOX, 0, "bwrap has ended");
-	return kg_fail(err, KG_E_SANDBOX, 0,
-		       "bwrap didn't say all about its child");
+		(void)kg_fail(err, KG_E_SANDBOX, 0, "bwrap has ended");
+	return -1;
 }
 
 static int hear_info(struct worker *w, struct kg_error *err)
@@ -114,8 +114,11 @@ static int hear_info(struct worker *w, struct kg_error *err)
 		 sizeof(w->info) - w->info_len);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	if (n <= 0)
-		return explain_short_info(w, err);
+	if (n <= 0) {
+		(void)kg_fail(err, KG_E_SANDBOX, 0,
+			      "bwrap didn't say all about its child");
+		return explain_end(w, err);
+	}
 	w->info_len += (size_t)n;
 	rc = kg_bwrap_read_info(w->info, w->info_len, &w->pid1, err);
 	if (rc < 0)
@@ -155,9 +158,14 @@ static int hear_supervisor(struct worker *w, struct kg_error *err)
 	struct kg_frame frame;
 	int rc;
 
-	while ((rc = kg_frame_recv(&w->supervisor, &frame, err)) == 1)
+	while ((rc = kg_frame_recv(&w->supervisor, &frame, err)) == 1) {
 		if (obey(w, &frame, err))
 			return -1;
+
+		/* A signal behind it is for a command that is released. */
+		if (frame.type == KG_FRAME_GO)
+			return 0;
+	}
 	return rc;
 }
 
@@ -238,9 +246,9 @@ static int hear_helper(struct worker *w, struct kg_frame_link *link,
 			note(w, ready);
 		if (frame.type != KG_FRAME_STEP)
 			continue;
-		if (frame.step.step == KG_STEP_LINK)
+		if (link == &w->gate && frame.step.step == KG_STEP_LINK)
 			note(w, FACT_LINK);
-		if (frame.step.step == KG_STEP_HOSTS)
+		if (link == &w->resolver && frame.step.step == KG_STEP_HOSTS)
 			note(w, FACT_HOSTS);
 		if (w->trace && kg_frame_send(w->supervisor.fd, &frame, err))
 			return -1;
@@ -464,7 +472,7 @@ static int make_box(struct worker *w, struct kg_error *err)
 		return -1;
 	forget_passed(w);
 	if (kg_launch_write_filter(w->launch, err))
-		return -1;
+		return explain_end(w, err);
 	if (await(w, FACT_INFO, KG_WAIT_INFO, err) ||
 	    await(w, FACT_ENTRY, KG_WAIT_ENTRY, err))
 		return -1;
@@ -496,6 +504,9 @@ static int open_namespaces(struct worker *w, struct kg_error *err)
 		return kg_fail(err, KG_E_SANDBOX, 0, "kgate-entry has ended");
 	if (failed)
 		return kg_fail(err, KG_E_SYSTEM, failed, "open %s", path);
+	if (kg_join_is_here(w->netns_fd, "net"))
+		return kg_fail(err, KG_E_SANDBOX, 0,
+			       "the box has no network namespace of its own");
 
 	/* The one that owns it, and not the nested one that bwrap may make. */
 	w->userns_fd = ioctl(w->netns_fd, NS_GET_USERNS);
@@ -724,11 +735,24 @@ static void reap(struct worker *w)
 				    kg_wait_ms(KG_WAIT_LAST_WORDS));
 }
 
+/*
+ * The caller's environment may hold secrets, and the roles that are forked from
+ * here, one of which parses DNS, have no use for it.
+ */
+static void forget_environment(void)
+{
+	char **entry;
+
+	for (entry = environ; *entry; entry++)
+		explicit_bzero(*entry, strlen(*entry));
+}
+
 static int build_and_attend(struct worker *w, struct kg_error *err)
 {
 	size_t i;
 
 	close_foreign(w);
+	forget_environment();
 	if (empty_stdio(err) || become_worker(w, err) || kg_spawn_adopt(err))
 		return -1;
 	for (i = 0; i < KG_ARRAY_LEN(steps); i++) {

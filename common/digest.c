@@ -3,7 +3,9 @@
 
 #include "common/digest.h"
 
+#include <errno.h>
 #include <sha256.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +32,7 @@ static char **describe(const struct kg_policy *policy, size_t *ret_count)
 	for (i = 0; lines && i < policy->host_count; i++) {
 		kg_host_print(&policy->hosts[i].host, host, sizeof(host));
 		if (asprintf(&lines[n++], "host %s", host) < 0)
-			lines[--n] = NULL;
+			lines[n - 1] = NULL;
 	}
 	for (i = 0; lines && i < policy->path_count; i++) {
 		const struct kg_path_entry *p = &policy->paths[i];
@@ -38,36 +40,63 @@ static char **describe(const struct kg_policy *policy, size_t *ret_count)
 		if (asprintf(&lines[n++], "path %s %s",
 			     p->writable ? "rw" : "ro",
 			     p->real ? p->real : p->text) < 0)
-			lines[--n] = NULL;
+			lines[n - 1] = NULL;
 	}
 	*ret_count = n;
 	return lines;
+}
+
+static void free_lines(char **lines, size_t count)
+{
+	size_t i;
+
+	for (i = 0; lines && i < count; i++)
+		free(lines[i]);
+	free(lines);
+}
+
+static bool is_whole(char *const *lines, size_t count)
+{
+	size_t i;
+
+	for (i = 0; lines && i < count; i++)
+		if (!lines[i])
+			return false;
+	return lines != NULL;
+}
+
+/* Each line with its NUL: no path can look like two entries. */
+static int join_lines(const struct kg_policy *policy, char *const *lines,
+		      size_t count, char **ret, size_t *ret_len)
+{
+	FILE *f = open_memstream(ret, ret_len);
+	bool failed;
+	size_t i;
+
+	if (!f)
+		return -1;
+	(void)fprintf(f, "network %s\n", kg_network_name(policy->network));
+	for (i = 0; i < count; i++)
+		(void)fwrite(lines[i], 1, strlen(lines[i]) + 1, f);
+	failed = ferror(f);
+	return fclose(f) || failed ? -1 : 0;
 }
 
 int kg_digest_policy(const struct kg_policy *policy, char *ret,
 		     struct kg_error *err)
 {
 	kg_auto_free char *text = NULL;
-	size_t count = 0, len = 0, i;
+	size_t count = 0, len = 0;
 	char **lines = describe(policy, &count);
-	FILE *f = open_memstream(&text, &len);
+	bool ok = is_whole(lines, count);
 
-	if (!lines || !f) {
-		if (f)
-			(void)fclose(f);
-		free(lines);
-		return kg_fail_system(err, "name the policy");
+	if (ok) {
+		qsort(lines, count, sizeof(*lines), by_text);
+		ok = join_lines(policy, lines, count, &text, &len) == 0;
 	}
-	qsort(lines, count, sizeof(*lines), by_text);
-	(void)fprintf(f, "network %s\n", kg_network_name(policy->network));
-	for (i = 0; i < count; i++) {
-		/* With its NUL: no path can look like two entries. */
-		(void)fwrite(lines[i], 1, strlen(lines[i]) + 1, f);
-		free(lines[i]);
-	}
-	free(lines);
-	if (fclose(f))
-		return kg_fail_system(err, "name the policy");
+	free_lines(lines, count);
+	if (!ok)
+		return kg_fail(err, KG_E_SYSTEM, ENOMEM, "name the policy");
 	kg_digest_text(text, len, ret);
 	return 0;
 }

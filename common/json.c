@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/scoped.h"
-#include "common/util.h"
+#include "common/text.h"
 
 struct kg_json {
 	json_t *root;
@@ -24,39 +24,13 @@ static void release(json_t **json)
 }
 #define auto_json __attribute__((cleanup(release)))
 
-/* RFC 3629, section 4, but for ASCII. */
-static const struct {
-	uint8_t first_min, first_max, second_min, second_max, len;
-} sequences[] = {
-	{ 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
-	{ 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 },
-	{ 0xee, 0xef, 0x80, 0xbf, 3 }, { 0xf0, 0xf0, 0x90, 0xbf, 4 },
-	{ 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
-};
-
 /* Bytes of the character at @p that can stand as they are; 0 if none can. */
 static size_t plain_bytes(const char *p, size_t left)
 {
-	uint8_t first = (uint8_t)p[0], second;
-	size_t i, n;
+	uint32_t c;
+	size_t n = kg_text_decode(p, left, &c);
 
-	if (first < 0x7f)
-		return first != '\\';
-	if (left < 2)
-		return 0;
-	second = (uint8_t)p[1];
-	for (i = 0; i < KG_ARRAY_LEN(sequences); i++)
-		if (first >= sequences[i].first_min &&
-		    first <= sequences[i].first_max)
-			break;
-	if (i == KG_ARRAY_LEN(sequences) || left < sequences[i].len ||
-	    second < sequences[i].second_min ||
-	    second > sequences[i].second_max)
-		return 0;
-	for (n = 2; n < sequences[i].len; n++)
-		if (((uint8_t)p[n] & 0xc0) != 0x80)
-			return 0;
-	return n;
+	return n && c != '\\' && c != 0x7f ? n : 0;
 }
 
 static char *put_escape(char *to, char byte)

@@ -105,6 +105,7 @@ int kg_spawn_program(const struct kg_spawn *spec, struct kg_child *ret,
 	struct kg_error failed = KG_ERROR_INIT;
 	pid_t parent = getpid();
 	int pipefd[2];
+	ssize_t n;
 
 	if (pipe2(pipefd, O_CLOEXEC))
 		return kg_fail_system(err, "make a pipe");
@@ -121,8 +122,10 @@ int kg_spawn_program(const struct kg_spawn *spec, struct kg_child *ret,
 		_exit(125);
 	}
 	kg_scope_close_(&report_out);
-	if (read(report_in, &failed, sizeof(failed)) ==
-	    (ssize_t)sizeof(failed)) {
+	do
+		n = read(report_in, &failed, sizeof(failed));
+	while (n < 0 && errno == EINTR);
+	if (n != 0) {
 		kg_child_done(&child);
 		kg_error_from_peer(err, &failed);
 		return -1;
@@ -271,10 +274,8 @@ int kg_child_wait(struct kg_child *child, int timeout_ms)
 	do
 		pid = waitpid(child->pid, &status, 0);
 	while (pid < 0 && errno == EINTR);
-	if (pid < 0)
-		return -1;
-	child->pid = -1;
-	return status;
+	child->pid = -1; /* also when somebody else has reaped it */
+	return pid < 0 ? -1 : status;
 }
 
 void kg_child_done(struct kg_child *child)

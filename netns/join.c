@@ -4,28 +4,30 @@
 #include "netns/join.h"
 
 #include <sched.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
-static bool is_same(int fd, const char *path)
+bool kg_join_is_here(int fd, const char *kind)
 {
 	struct stat a, b;
+	char path[64];
 
+	(void)snprintf(path, sizeof(path), "/proc/self/ns/%s", kind);
 	return fstat(fd, &a) == 0 && stat(path, &b) == 0 &&
 	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 int kg_join_net(int userns_fd, int netns_fd, struct kg_error *err)
 {
-	if (is_same(netns_fd, "/proc/self/ns/net") ||
-	    is_same(userns_fd, "/proc/self/ns/user"))
+	if (kg_join_is_here(netns_fd, "net") ||
+	    kg_join_is_here(userns_fd, "user"))
 		return kg_fail(err, KG_E_NETNS, 0,
 			       "the box has no network namespace of its own");
 	if (setns(userns_fd, CLONE_NEWUSER))
 		return kg_fail_system(err, "join the box's user namespace");
 	if (setns(netns_fd, CLONE_NEWNET))
 		return kg_fail_system(err, "join the box's network namespace");
-	if (!is_same(netns_fd, "/proc/self/ns/net"))
+	if (!kg_join_is_here(netns_fd, "net"))
 		return kg_fail(err, KG_E_NETNS, 0,
 			       "joined another network namespace than asked");
 	return 0;

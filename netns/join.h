@@ -4,7 +4,18 @@
 
 /* Entering the box's namespaces from outside, by descriptor. */
 
+#include <stdbool.h>
+
 #include "common/error.h"
+
+/**
+ * kg_join_is_here() - Whether a namespace is the one of this process
+ * @fd:		Namespace; borrowed
+ * @kind:	"net", "user" and so on, as in /proc/self/ns; borrowed
+ *
+ * Return: true if it is
+ */
+bool kg_join_is_here(int fd, const char *kind);
 
 /**
  * kg_join_net() - Enter a network namespace and the user namespace owning it

@@ -435,6 +435,7 @@ int kg_sets_flush(struct kg_sets *sets, struct kg_error *err)
 	if (hear(sets, &talk, err))
 		return -1;
 	if (talk.refusal)
-		return fail_refused(err, talk.refusal, "open an address", "");
+		return fail_refused(err, talk.refusal, "open an address in",
+				    "a set");
 	return 0;
 }

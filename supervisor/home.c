@@ -53,22 +53,35 @@ static char *find_dir(const char *path, struct stat *st)
 	return kg_take_ptr(real);
 }
 
+/*
+ * The system's own folders stay visible; a home of the caller's below one of
+ * them (/usr/home, /run/user/…) is a home all the same.
+ */
+static bool is_hidden(const char *dir, const struct stat *st, uid_t uid)
+{
+	return dir && (!is_of_system(dir) || (uid != 0 && st->st_uid == uid));
+}
+
 int kg_home_build(const char *env, const char *passwd, uid_t uid,
 		  struct kg_home *ret, struct kg_error *err)
 {
 	struct kg_home home = { .uid = uid };
 	const char *own, *box = KG_HOME_SPARE_DIR;
+	bool hides_own;
 	struct stat env_st, passwd_st;
 
 	home.env_dir = find_dir(env, &env_st);
 	home.passwd_dir = find_dir(passwd, &passwd_st);
-	home.hides_env = home.env_dir && !is_of_system(home.env_dir);
-	home.hides_passwd = home.passwd_dir && !is_of_system(home.passwd_dir);
+	home.hides_env = is_hidden(home.env_dir, &env_st, uid);
+	home.hides_passwd = is_hidden(home.passwd_dir, &passwd_st, uid);
 
 	own = home.passwd_dir;
-	if (home.env_dir && env_st.st_uid == uid)
+	hides_own = home.hides_passwd;
+	if (home.env_dir && env_st.st_uid == uid) {
 		own = home.env_dir;
-	if (own && !is_of_system(own))
+		hides_own = home.hides_env;
+	}
+	if (hides_own)
 		box = own;
 	home.box_dir = strdup(box);
 	if (!home.box_dir ||

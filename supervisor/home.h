@@ -32,8 +32,8 @@
  * @hides_env:		A tmpfs is to be laid over @env_dir
  * @hides_passwd:	A tmpfs is to be laid over @passwd_dir
  *
- * A home in a system directory (daemon's is /usr/sbin) isn't hidden: the box
- * would lose its programs.
+ * A home in a system directory that isn't the caller's own (daemon's is
+ * /usr/sbin) isn't hidden: the box would lose its programs.
  */
 struct kg_home {
 	uid_t uid;

@@ -192,6 +192,9 @@ void kg_relay_advance(struct kg_relay *relay, const struct pollfd *pfd)
 	for (i = 0; i < KG_RELAY_STREAMS; i++) {
 		struct kg_relay_stream *s = &relay->streams[i];
 
+		/* Both may be one pipe, with room for one of them. */
+		if (i == 2 && pfd[3].fd >= 0 && pfd[3].revents)
+			continue;
 		if (pfd[2 * i].fd >= 0 && pfd[2 * i].revents && s->from >= 0)
 			fill(s);
 		if (pfd[2 * i + 1].fd >= 0 && pfd[2 * i + 1].revents) {

@@ -3,6 +3,7 @@
 
 #include "supervisor/run.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -408,7 +409,7 @@ static const struct {
 	[KG_E_SYSTEM]	= { KG_AUDIT_BACKEND, KG_AUDIT_BOX },
 	/* clang-format on */
 };
-_Static_assert(KG_ARRAY_LEN(stages) == KG_E_COUNT, "every code has a stage");
+static_assert(KG_ARRAY_LEN(stages) == KG_E_COUNT, "every code has a stage");
 
 static int refuse(struct run *r, const struct kg_error *err)
 {
@@ -559,7 +560,7 @@ static int attend(struct run *r)
 	r->session.trace = &r->trace;
 	r->session.timeout_ms = r->options->timeout_ms;
 	kg_session_run(&r->session, &outcome);
-	if (outcome.ending != KG_ENDING_EXITED)
+	if (outcome.ending != KG_ENDING_EXITED || outcome.killed)
 		kg_session_abort(&r->session);
 
 	switch (outcome.ending) {

@@ -39,10 +39,21 @@ static void end_loop(struct loop *l, enum kg_ending ending)
 	l->phase = PHASE_ENDED;
 }
 
+/* Whether a failure says that the command's exec didn't come to pass. */
+static bool is_of_exec(const struct kg_error *err)
+{
+	return err->code == KG_E_NOENT || err->code == KG_E_NOEXEC ||
+	       err->code == KG_E_SYSTEM;
+}
+
+/* Once released, a command whose start wasn't reported may have run. */
 static void fail_loop(struct loop *l)
 {
-	end_loop(l,
-		 l->phase == PHASE_RUNNING ? KG_ENDING_LOST : KG_ENDING_FAILED);
+	bool may_have_run = l->phase == PHASE_RUNNING ||
+			    (l->phase == PHASE_RELEASED &&
+			     !is_of_exec(&l->out->err));
+
+	end_loop(l, may_have_run ? KG_ENDING_LOST : KG_ENDING_FAILED);
 }
 
 /* --- the worker --------------------------------------------------------- */
@@ -278,6 +289,7 @@ static void meet_deadlines(struct loop *l)
 	} else if (l->killed_ns) {
 		/* Not even SIGKILL was reported: the box goes as a whole. */
 		l->out->status = SIGKILL;
+		l->out->killed = true;
 		end_loop(l, l->ended_ns ? KG_ENDING_TIMEOUT : KG_ENDING_EXITED);
 	} else if (l->ended_ns) {
 		kill_command(l);

@@ -67,6 +67,7 @@ enum kg_ending {
  * @ending:	How it ended
  * @status:	The command's wait status
  * @signo:	For KG_ENDING_SIGNAL
+ * @killed:	SIGKILL went unreported: what is left has to be ended
  * @lost:	Bits (KG_BIT32(enum kg_role)) of the helpers that ended early;
  *		KG_ROLE_COUNT is slirp4netns
  * @err:	For KG_ENDING_FAILED and KG_ENDING_LOST
@@ -75,6 +76,7 @@ struct kg_outcome {
 	enum kg_ending ending;
 	int status;
 	int signo;
+	bool killed;
 	uint32_t lost;
 	struct kg_error err;
 };

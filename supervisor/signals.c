@@ -54,6 +54,9 @@ int kg_signals_take(struct kg_signals *ret, struct kg_error *err)
 	for (i = 0; i < KG_ARRAY_LEN(heard); i++)
 		if (!(s.ignored & KG_BIT64(heard[i].signo - 1)))
 			(void)sigaddset(&mask, heard[i].signo);
+
+	/* Children of who ignores it are reaped by the kernel, unasked. */
+	kg_disposition_set(SIGCHLD, false);
 	if (sigaction(SIGPIPE, &ignore, NULL) ||
 	    sigprocmask(SIG_BLOCK, &mask, NULL))
 		return kg_fail_system(err, "set up signals");

@@ -71,7 +71,7 @@ finish() {
 # pids_of COMMAND - of all processes of that name
 pids_of() {
 	for pids_dir in /proc/[0-9]*; do
-		read -r pids_name <"$pids_dir/comm" 2>/dev/null || continue
+		read -r pids_name 2>/dev/null <"$pids_dir/comm" || continue
 		[ "$pids_name" != "$1" ] || echo "${pids_dir#/proc/}"
 	done
 }

@@ -298,7 +298,7 @@ static const struct {
 	enum kg_ending ending;
 } phases[] = {
 	{ REACH_BEGIN, KG_ENDING_FAILED },
-	{ REACH_RELEASED, KG_ENDING_FAILED },
+	{ REACH_RELEASED, KG_ENDING_LOST },
 	{ REACH_RUNNING, KG_ENDING_LOST },
 };
 
@@ -313,8 +313,12 @@ START_TEST(tells_a_failed_launch_from_a_lost_command)
 	size_t i;
 
 	for (i = 0; i < KG_ARRAY_LEN(phases); i++) {
+		/* A failed exec is certain: the command didn't run. */
+		bool runs = phases[i].reach == REACH_RUNNING;
+
 		run(fail_there, &phases[i].reach);
-		ck_assert_int_eq(outcome.ending, phases[i].ending);
+		ck_assert_int_eq(outcome.ending,
+				 runs ? KG_ENDING_LOST : KG_ENDING_FAILED);
 		ck_assert_uint_eq(outcome.err.code, KG_E_NOENT);
 		ck_assert_str_eq(outcome.err.msg, "the command doesn't exist");
 	}
@@ -511,7 +515,10 @@ START_TEST(refuses_a_frame_out_of_turn)
 
 	for (i = 0; i < KG_ARRAY_LEN(early); i++) {
 		run(say_out_of_turn, &early[i]);
-		ck_assert_int_eq(outcome.ending, KG_ENDING_FAILED);
+		ck_assert_int_eq(outcome.ending,
+				 early[i].reach == REACH_RELEASED
+					 ? KG_ENDING_LOST
+					 : KG_ENDING_FAILED);
 		ck_assert_uint_eq(outcome.err.code, KG_E_PROTOCOL);
 		(void)snprintf(want, sizeof(want),
 			       "%s frame out of turn from kgate-worker",
@@ -1019,7 +1026,9 @@ START_TEST(gives_up_on_a_launch_that_never_ends)
 	for (reach = REACH_BEGIN; reach <= REACH_RELEASED; reach++) {
 		start(never_finish, &reach);
 		kg_session_run(&session, &outcome);
-		ck_assert_int_eq(outcome.ending, KG_ENDING_FAILED);
+		ck_assert_int_eq(outcome.ending, reach == REACH_RELEASED
+							 ? KG_ENDING_LOST
+							 : KG_ENDING_FAILED);
 		ck_assert_uint_eq(outcome.err.code, KG_E_TIMEOUT);
 		ck_assert_str_eq(outcome.err.msg, want);
 		kg_child_done(&session.child);
