@@ -15,6 +15,7 @@
 #include "common/frame.h"
 #include "common/role.h"
 #include "common/scoped.h"
+#include "common/seccomp.h"
 #include "common/step.h"
 #include "common/util.h"
 #include "netns/firewall.h"
@@ -198,11 +199,54 @@ static int see_rules_through(struct gate *g, struct kg_error *err)
 	return rc < 0 ? -1 : 0;
 }
 
+/*
+ * What no step from here on needs.  A gate that a frame has taken over could
+ * still change the rules, its job being next door to that, but start nothing
+ * and open nothing.
+ */
+static const struct kg_seccomp_rule filter_rules[] = {
+	/* clang-format off */
+	{ .call = "execve",	 .errnum = EPERM, .why = "no program" },
+	{ .call = "execveat",	 .errnum = EPERM, .why = "no program" },
+	{ .call = "fork",	 .errnum = EPERM, .why = "no process" },
+	{ .call = "vfork",	 .errnum = EPERM, .why = "no process" },
+	{ .call = "clone",	 .errnum = EPERM, .why = "no process" },
+	{ .call = "clone3",	 .errnum = EPERM, .why = "no process" },
+	{ .call = "open",	 .errnum = EPERM, .why = "no file" },
+	{ .call = "openat",	 .errnum = EPERM, .why = "no file" },
+	{ .call = "openat2",	 .errnum = EPERM, .why = "no file" },
+	{ .call = "socket",	 .errnum = EPERM, .why = "it has its own" },
+	{ .call = "setns",	 .errnum = EPERM, .why = "it is in place" },
+	{ .call = "unshare",	 .errnum = EPERM, .why = "it is in place" },
+	{ .call = "mount",	 .errnum = EPERM, .why = "no mount" },
+	{ .call = "ptrace",	 .errnum = EPERM, .why = "no other process" },
+	{ .call = "process_vm_writev", .errnum = EPERM,
+	  .why = "no other process" },
+	/* clang-format on */
+};
+
+static const struct kg_seccomp_table filter = {
+	.rules = filter_rules,
+	.count = KG_ARRAY_LEN(filter_rules),
+};
+
+static int close_filter(struct gate *g, struct kg_error *err)
+{
+	(void)g;
+	return kg_seccomp_load(&filter, err);
+}
+
 static int finish_link(struct gate *g, struct kg_error *err)
 {
 	if (g->ipv6 && kg_link_add_ipv6(g->link, g->index, err))
 		return -1;
 	kg_link_close(kg_take_ptr(g->link));
+	return 0;
+}
+
+static int say_linked(struct gate *g, struct kg_error *err)
+{
+	(void)err;
 	kg_frame_send_step(g->worker.fd, KG_STEP_LINK);
 	return 0;
 }
@@ -305,8 +349,9 @@ static int serve(struct gate *g, struct kg_error *err)
 
 /*
  * The order is the security argument: every packet is refused before a link can
- * exist, nothing can be executed once the worker hears READY, and the resolver
- * is heard by a process that holds CAP_NET_ADMIN alone.
+ * exist, nothing is started once the worker hears READY and nothing can be once
+ * it hears of the link, and the resolver is heard by a process that holds
+ * CAP_NET_ADMIN alone.
  */
 static const struct {
 	const char *what;
@@ -326,6 +371,8 @@ static const struct {
 	{ "wait for the link",		wait_for_link },
 	{ "finish the firewall",	see_rules_through },
 	{ "finish the link",		finish_link },
+	{ "close the filter",		close_filter },
+	{ "say that the link stands",	say_linked },
 	{ "keep the firewall",		serve },
 	/* clang-format on */
 };

@@ -47,7 +47,8 @@ struct kg_gate {
  *  - have an address in force before it says SYNCED
  * Mustn't:
  *  - read anything from the box: it hears fixed-size frames of the resolver
- *  - change a rule, or exec, after READY
+ *  - change a rule, or start a program, after READY; its filter forbids the
+ *    latter before the command exists
  *
  * Ends: with the worker, by KG_FRAME_FAILED and status 125 on a failure.
  */

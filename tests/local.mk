@@ -176,6 +176,7 @@ integration_tests = \
 	%D%/integration/250-hostile.t \
 	%D%/integration/260-tools.t \
 	%D%/integration/270-killed.t \
+	%D%/integration/280-callers.t \
 	%D%/integration/300-status.t \
 	%D%/integration/310-signals.t \
 	%D%/integration/320-end.t \
