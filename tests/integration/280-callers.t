@@ -18,8 +18,7 @@ probe_here .
 
 for mode in $MODES; do
 	set_mode "$mode"
-	# shellcheck disable=SC2016 # for the shell
-	run sh -c 'trap "" CHLD; exec "$@"' sh "$KGATE" run -- \
+	run env --ignore-signal=CHLD "$KGATE" run -- \
 		grep SigIgn /proc/self/status
 	is "$rc" 0 "$mode: it starts with SIGCHLD ignored"
 	like "$out" '1....$' "$mode: and the command finds it so"
