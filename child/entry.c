@@ -33,8 +33,10 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,6 +105,41 @@ static int read_payload(struct entry *e, struct kg_error *err)
 	return 0;
 }
 
+/*
+ * The folder was checked by its name, and mounted by its name: whoever could
+ * swap it meanwhile is found out here.
+ */
+static int check_project(struct entry *e, struct kg_error *err)
+{
+	const struct kg_payload_head *head = &e->payload.head;
+	struct stat st;
+
+	if (head->project_ino == 0)
+		return 0;
+	if (stat(".", &st))
+		return kg_fail_system(err, "look at the working directory");
+	if (st.st_dev != head->project_dev || st.st_ino != head->project_ino)
+		return kg_fail(err, KG_E_SANDBOX, 0,
+			       "the working directory was replaced while kgate "
+			       "started");
+	return 0;
+}
+
+/* The box's own: the host's would be within reach of its owner's chmod. */
+static int open_null(struct entry *e, struct kg_error *err)
+{
+	kg_auto_close int fd = -1;
+	int i;
+
+	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return kg_fail_system(err, "open /dev/null");
+	for (i = 0; i <= 2; i++)
+		if (e->payload.head.null_fds & KG_BIT64(i) && dup2(fd, i) < 0)
+			return kg_fail_system(err, "place /dev/null");
+	return 0;
+}
+
 static int say_ready(struct entry *e, struct kg_error *err)
 {
 	return kg_frame_send_plain(e->worker.fd, KG_FRAME_READY, 0, 0, err);
@@ -150,10 +187,13 @@ static int execute(struct entry *e, struct kg_error *err)
 	set_signals(&e->payload.head);
 	environ = e->payload.envp;
 	execvp(argv[0], argv);
-	return kg_fail(err,
-		       errno == ENOENT || errno == ENOTDIR ? KG_E_NOENT
-							   : KG_E_NOEXEC,
-		       errno, "execute '%s'", argv[0]);
+	if (errno != ENOENT && errno != ENOTDIR)
+		return kg_fail(err, KG_E_NOEXEC, errno, "execute '%s'",
+			       argv[0]);
+	return kg_fail(err, KG_E_NOENT, 0,
+		       "execute '%s': %s in the box, which shows the system "
+		       "and the working directory; --allow-path shows more",
+		       argv[0], strerror(errno));
 }
 
 /* Success of exec is the end of file on a close-on-exec descriptor. */
@@ -265,6 +305,8 @@ static const struct {
 	{ "hide kgate-entry",	    hide },
 	{ "lead the session",	    lead_session },
 	{ "read the command line",  read_payload },
+	{ "check the project",	    check_project },
+	{ "open the null device",   open_null },
 	{ "report to the worker",   say_ready },
 	{ "wait for the release",   wait_for_go },
 	{ "start the command",	    start_command },

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "child/filter.h"
-#include "child/payload.h"
 #include "common/fd.h"
 #include "common/frame.h"
 #include "common/scoped.h"
@@ -126,8 +125,7 @@ static int build(const struct kg_launch_input *in, struct kg_launch *l,
 	(void)gethostname(hostname, sizeof(hostname) - 1);
 	l->facts = in->facts;
 	l->network_box = kg_policy_has_network_box(in->policy);
-	l->payload_fd = kg_payload_write(in->argv, in->envp, in->blocked,
-					 in->ignored, err);
+	l->payload_fd = kg_payload_write(in->argv, in->envp, &in->state, err);
 	if (l->payload_fd < 0 || build_plan(in, hostname, l, err) ||
 	    open_texts(l, err) || open_channels(l, err))
 		return -1;

@@ -14,6 +14,7 @@
 
 #include "child/bwrap.h"
 #include "child/linux.h"
+#include "child/payload.h"
 #include "child/plan.h"
 #include "common/error.h"
 #include "common/policy.h"
@@ -29,8 +30,7 @@
  * @homes:	Directories to hide, real paths, sorted, NULL at the
  *		end; borrowed
  * @box_home:	HOME in the box; borrowed
- * @blocked:	Bit N-1: signal N is blocked when the command starts
- * @ignored:	Bit N-1: signal N is ignored when the command starts
+ * @state:	Signals, streams and project, for the payload
  */
 struct kg_launch_input {
 	const struct kg_policy *policy;
@@ -40,8 +40,7 @@ struct kg_launch_input {
 	const char *project;
 	const char *const *homes;
 	const char *box_home;
-	uint64_t blocked;
-	uint64_t ignored;
+	struct kg_payload_head state;
 };
 
 /**

@@ -7,6 +7,7 @@ child_libchild_a_SOURCES = \
 	%D%/landlock.c %D%/landlock.h \
 	%D%/launch.c %D%/launch.h \
 	%D%/linux.c %D%/linux.h \
+	%D%/mounter.c %D%/mounter.h \
 	%D%/payload.c %D%/payload.h \
 	%D%/plan.c %D%/plan.h \
 	%D%/worker.c %D%/worker.h

@@ -25,11 +25,10 @@ static char *append(char *p, char *const *strings)
 	return p;
 }
 
-int kg_payload_write(char *const *argv, char *const *envp, uint64_t blocked,
-		     uint64_t ignored, struct kg_error *err)
+int kg_payload_write(char *const *argv, char *const *envp,
+		     const struct kg_payload_head *state, struct kg_error *err)
 {
-	struct kg_payload_head head = { .blocked = blocked,
-					.ignored = ignored };
+	struct kg_payload_head head = *state;
 	kg_auto_free char *bytes = NULL;
 	size_t len = sizeof(head);
 

@@ -24,12 +24,18 @@
  * @envc:	Number of environment entries
  * @blocked:	Bit N-1: signal N is blocked when the command starts
  * @ignored:	Bit N-1: signal N is ignored when the command starts
+ * @project_dev: Device of the working directory as it was checked
+ * @project_ino: Its inode; 0 to not compare
+ * @null_fds:	Bit N: descriptor N is to be the box's /dev/null
  */
 struct kg_payload_head {
 	uint32_t argc;
 	uint32_t envc;
 	uint64_t blocked;
 	uint64_t ignored;
+	uint64_t project_dev;
+	uint64_t project_ino;
+	uint64_t null_fds;
 };
 
 /**
@@ -52,15 +58,14 @@ struct kg_payload {
  * kg_payload_write() - Put a command behind a descriptor
  * @argv:	Arguments, NULL at the end; borrowed
  * @envp:	Environment, NULL at the end; borrowed
- * @blocked:	As in struct kg_payload_head
- * @ignored:	As in struct kg_payload_head
+ * @state:	The rest of the head; its numbers are filled in here; borrowed
  * @err:	Filled on failure
  *
  * Return: a sealed descriptor, close-on-exec, or -1 with KG_E_LIMIT,
  * KG_E_SYSTEM
  */
 kg_must_check int kg_payload_write(char *const *argv, char *const *envp,
-				   uint64_t blocked, uint64_t ignored,
+				   const struct kg_payload_head *state,
 				   struct kg_error *err);
 
 /**

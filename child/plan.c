@@ -391,6 +391,17 @@ static int by_real_path(const void *a, const void *b)
 	return strcmp((*x)->real, (*y)->real);
 }
 
+static bool is_own_file(const struct builder *b, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < b->plan.count; i++)
+		if (b->plan.mounts[i].kind == KG_MOUNT_DATA &&
+		    strcmp(b->plan.mounts[i].target, path) == 0)
+			return true;
+	return false;
+}
+
 /*
  * A path that is a link is visible under its own name too: dot files are often
  * links into a repository.
@@ -398,10 +409,15 @@ static int by_real_path(const void *a, const void *b)
 static int lay_path(struct builder *b, const struct kg_path_entry *entry,
 		    struct kg_error *err)
 {
-	char folder[PATH_MAX];
 	enum kg_mount_kind kind = entry->writable ? KG_MOUNT_BIND
 						  : KG_MOUNT_RO_BIND;
+	char folder[PATH_MAX];
 
+	if (is_own_file(b, entry->real))
+		return kg_fail(err, KG_E_POLICY, 0,
+			       "'%s': the box has a file of its own there; "
+			       "leave it out",
+			       entry->text);
 	if (!add(b, kind, entry->real, entry->real, err))
 		return -1;
 	if (!entry->link || strcmp(entry->link, entry->real) == 0)
@@ -508,12 +524,13 @@ static bool is_covered(const struct kg_plan *plan, size_t index,
 
 /* Whether one bind shows a file of the host that lies in or below @dir. */
 static bool shows_below(const struct kg_plan *plan, size_t index,
-			const char *dir, const char *rest)
+			bool for_writing, const char *dir, const char *rest)
 {
 	const struct kg_mount *m = &plan->mounts[index];
 	char inside[PATH_MAX];
 
-	if (m->kind != KG_MOUNT_BIND && m->kind != KG_MOUNT_RO_BIND)
+	if (m->kind != KG_MOUNT_BIND &&
+	    (for_writing || m->kind != KG_MOUNT_RO_BIND))
 		return false;
 	if (snprintf(inside, sizeof(inside), "%s%s", m->target, rest) >=
 	    (int)sizeof(inside))
@@ -521,7 +538,8 @@ static bool shows_below(const struct kg_plan *plan, size_t index,
 	return is_same_file(m->source, dir) && !is_covered(plan, index, inside);
 }
 
-const char *kg_plan_shows(const struct kg_plan *plan, const char *path)
+static const char *find_way(const struct kg_plan *plan, const char *path,
+			    bool for_writing)
 {
 	char dir[PATH_MAX];
 	size_t i, len;
@@ -530,13 +548,23 @@ const char *kg_plan_shows(const struct kg_plan *plan, const char *path)
 		return NULL;
 	for (len = strlen(dir); len > 1;) {
 		for (i = 0; i < plan->count; i++)
-			if (shows_below(plan, i, dir, path + len))
+			if (shows_below(plan, i, for_writing, dir, path + len))
 				return plan->mounts[i].target;
 		while (len > 0 && dir[--len] != '/')
 			;
 		dir[len] = '\0';
 	}
 	return NULL;
+}
+
+const char *kg_plan_shows(const struct kg_plan *plan, const char *path)
+{
+	return find_way(plan, path, false);
+}
+
+const char *kg_plan_writes(const struct kg_plan *plan, const char *path)
+{
+	return find_way(plan, path, true);
 }
 
 void kg_plan_done(struct kg_plan *plan)

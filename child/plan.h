@@ -104,7 +104,8 @@ struct kg_plan {
  * @ret:	Filled on success; release with kg_plan_done()
  * @err:	Filled on failure
  *
- * Return: 0, or -1 with KG_E_SYSTEM
+ * Return: 0, or -1 with KG_E_POLICY (a path that the box has a file of its own
+ *	for), KG_E_LIMIT, KG_E_SYSTEM
  */
 kg_must_check int kg_plan_build(const struct kg_plan_input *input,
 				struct kg_plan *ret, struct kg_error *err);
@@ -119,6 +120,15 @@ kg_must_check int kg_plan_build(const struct kg_plan_input *input,
  * Return: the mount point that shows it, borrowed from @plan, or NULL
  */
 const char *kg_plan_shows(const struct kg_plan *plan, const char *path);
+
+/**
+ * kg_plan_writes() - Whether the box could write a file of the host
+ * @plan:	Plan; borrowed
+ * @path:	Real path on the host; borrowed
+ *
+ * Return: as kg_plan_shows(), of a read-write mount
+ */
+const char *kg_plan_writes(const struct kg_plan *plan, const char *path);
 
 /**
  * kg_plan_done() - Release what a plan owns

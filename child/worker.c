@@ -13,9 +13,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/cause.h"
+#include "child/mounter.h"
 #include "common/fd.h"
 #include "common/frame.h"
 #include "common/scoped.h"
@@ -515,6 +516,38 @@ static int open_namespaces(struct worker *w, struct kg_error *err)
 	return 0;
 }
 
+/* uid 0 owns the device nodes that the box shows. */
+static int seal_devices(struct worker *w, struct kg_error *err)
+{
+	struct kg_mounter mounter = { .parent = getpid() };
+	kg_auto_close int mntns_fd = -1;
+	kg_auto_close int userns_fd = -1;
+	struct kg_child child = KG_CHILD_INIT;
+	char path[64];
+	int status;
+
+	if (getuid() != 0)
+		return 0;
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt",
+		       (int)w->entry_pid);
+	mntns_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (mntns_fd >= 0)
+		userns_fd = ioctl(mntns_fd, NS_GET_USERNS);
+	if (userns_fd < 0 || kg_join_is_here(mntns_fd, "mnt"))
+		return kg_fail_system(err, "find the box's mounts");
+	mounter.mntns_fd = mntns_fd;
+	mounter.userns_fd = userns_fd;
+	if (kg_spawn_role(kg_mounter_main, &mounter, &child, err))
+		return -1;
+	status = kg_child_wait(&child, kg_wait_ms(KG_WAIT_ENTRY));
+	kg_child_done(&child);
+	if (status != 0)
+		return kg_fail(err, KG_E_SANDBOX,
+			       WIFEXITED(status) ? WEXITSTATUS(status) : 0,
+			       "make the box's devices read-only");
+	return 0;
+}
+
 static void run_gate(void *ctx)
 {
 	kg_gate_main(ctx);
@@ -645,6 +678,7 @@ static const struct {
 	/* clang-format off */
 	{ "make the box",	   make_box },
 	{ "find the box",	   open_namespaces },
+	{ "seal the devices",	   seal_devices },
 	{ "close the firewall",	   close_firewall },
 	{ "attach the network",	   attach_link },
 	{ "open the listed hosts", open_hosts },

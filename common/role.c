@@ -16,7 +16,9 @@
 static const struct kg_role_spec roles[] = {
 	/* clang-format off */
 	[KG_ROLE_SUPERVISOR] = { "kgate",	   0, .inherits = true },
-	[KG_ROLE_WORKER]     = { "kgate-worker",   0, .inherits = true },
+	/* It hears of the supervisor's end by itself, unless it is stopped. */
+	[KG_ROLE_WORKER]     = { "kgate-worker",   0, .inherits = true,
+				 .pdeathsig = SIGCONT },
 	[KG_ROLE_ENTRY]	     = { "kgate-entry",	   0, .inside = true },
 	[KG_ROLE_GATE_SETUP] = { "kgate-gate",
 				 KG_BIT64(CAP_NET_ADMIN) |
@@ -25,6 +27,8 @@ static const struct kg_role_spec roles[] = {
 	[KG_ROLE_GATE]	     = { "kgate-gate",	   KG_BIT64(CAP_NET_ADMIN),
 				 .pdeathsig = SIGKILL },
 	[KG_ROLE_RESOLVER]   = { "kgate-resolver", 0,
+				 .pdeathsig = SIGKILL },
+	[KG_ROLE_MOUNTER]    = { "kgate-mounter",  KG_BIT64(CAP_SYS_ADMIN),
 				 .pdeathsig = SIGKILL },
 	/* clang-format on */
 };

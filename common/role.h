@@ -24,6 +24,7 @@
  * @KG_ROLE_GATE_SETUP:	The gate while iptables-restore may still be started
  * @KG_ROLE_GATE:	Owns the firewall of the box
  * @KG_ROLE_RESOLVER:	Answers the box's DNS
+ * @KG_ROLE_MOUNTER:	Changes the box's mounts from outside
  */
 enum kg_role {
 	KG_ROLE_SUPERVISOR,
@@ -32,6 +33,7 @@ enum kg_role {
 	KG_ROLE_GATE_SETUP,
 	KG_ROLE_GATE,
 	KG_ROLE_RESOLVER,
+	KG_ROLE_MOUNTER,
 
 	KG_ROLE_COUNT
 };

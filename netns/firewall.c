@@ -38,6 +38,7 @@
 static const struct family {
 	int af;
 	const char *dns;
+	const char *guest;
 	const char *loopback;	    /* where a REDIRECT leads */
 	const char *loopback_range; /* never leaves by the link */
 	const char *too_big;
@@ -49,6 +50,7 @@ static const struct family {
 	{
 		.af = AF_INET,
 		.dns = KG_GUEST_DNS4,
+		.guest = KG_GUEST_ADDR4,
 		.loopback = "127.0.0.1",
 		.loopback_range = "127.0.0.0/8",
 		.too_big = "-p icmp --icmp-type fragmentation-needed",
@@ -68,6 +70,7 @@ static const struct family {
 	{
 		.af = AF_INET6,
 		.dns = KG_GUEST_DNS6,
+		.guest = KG_GUEST_ADDR6,
 		.loopback = "::1",
 		.loopback_range = "::1",
 		.too_big = "-p icmpv6 --icmpv6-type packet-too-big",
@@ -139,8 +142,9 @@ static void write_basis(FILE *f, const struct family *fam)
 		      "-A REFUSED -p tcp -j REJECT --reject-with tcp-reset\n"
 		      "-A REFUSED -j REJECT --reject-with %s\n"
 		      "-A INPUT -i lo -j ACCEPT\n"
-		      "-A OUTPUT -o lo -j ACCEPT\n",
-		      fam->unreachable);
+		      "-A OUTPUT -o lo -d %s -j ACCEPT\n"
+		      "-A OUTPUT -o lo -d %s -j ACCEPT\n",
+		      fam->unreachable, fam->loopback_range, fam->guest);
 }
 
 /*
@@ -217,14 +221,15 @@ static void write_refusals(FILE *f, const struct family *fam)
  */
 static void write_flows(FILE *f, const struct family *fam)
 {
-	(void)fprintf(f,
-		      "-A INPUT -i " LINK
-		      " -m conntrack --ctstate ESTABLISHED -j ACCEPT\n"
-		      "-A INPUT -i " LINK
-		      " %s -m conntrack --ctstate RELATED -j ACCEPT\n"
-		      "-A OUTPUT -o " LINK
-		      " -m conntrack --ctstate ESTABLISHED -j ACCEPT\n",
-		      fam->too_big);
+	(void)fprintf(
+		f,
+		"-A INPUT -i " LINK
+		" -m conntrack --ctstate ESTABLISHED --ctdir REPLY -j ACCEPT\n"
+		"-A INPUT -i " LINK
+		" %s -m conntrack --ctstate RELATED -j ACCEPT\n"
+		"-A OUTPUT -o " LINK " -m conntrack --ctstate ESTABLISHED "
+				     "--ctdir ORIGINAL -j ACCEPT\n",
+		fam->too_big);
 }
 
 static void write_listed(FILE *f, const struct family *fam)

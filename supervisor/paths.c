@@ -71,8 +71,9 @@ static int resolve(struct kg_path_entry *entry, const struct kg_home *home,
 		return -1;
 	entry->real = realpath(path, NULL);
 	if (!entry->real)
-		return kg_fail(err, is_flag ? KG_E_USAGE : KG_E_CONFIG, errno,
-			       "'%s'", path);
+		return kg_fail(err, is_flag ? KG_E_USAGE : KG_E_CONFIG, 0,
+			       "'%s': %s; create it, or leave it out", path,
+			       strerror(errno));
 	entry->link = find_link(path);
 	return kg_place_check(is_flag ? KG_PLACE_FLAG : KG_PLACE_PATHS,
 			      entry->real, home, ret_rule, err);

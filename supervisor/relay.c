@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/scoped.h"
+#include "common/step.h"
 #include "common/util.h"
 
 static const char *const names[] = { "standard input", "standard output",
@@ -25,18 +27,58 @@ static bool is_null_device(const struct stat *st)
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
 }
 
-static int open_null(struct kg_error *err)
+/*
+ * A description of one's own for the same pipe or terminal: it can be told not
+ * to wait, which the caller's, shared with others, can't.
+ */
+static int reopen(int fd, const struct stat *st)
 {
-	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	char path[32];
 
-	if (fd < 0)
-		return kg_fail_system(err, "open /dev/null");
-	return fd;
+	if (!S_ISFIFO(st->st_mode) && !isatty(fd))
+		return -1;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-static int open_stream(struct kg_relay_stream *s, int fd, int *ret_box,
+static int open_input(struct kg_relay_stream *s, const struct stat *st,
+		      const int ends[2], struct kg_error *err)
+{
+	if (is_null_device(st)) {
+		(void)close(ends[1]);
+		return 0;
+	}
+	s->from = 0;
+	s->to = ends[1];
+	s->owns_to = true;
+	if (fcntl(s->to, F_SETFL, O_NONBLOCK))
+		return kg_fail_system(err, "set up standard input");
+	return 0;
+}
+
+/* Standard error is wanted in any case: bwrap speaks there first. */
+static int open_output(struct kg_relay_stream *s, int fd, const struct stat *st,
+		       const int ends[2], struct kg_error *err)
+{
+	if (fd == 1 && is_null_device(st)) {
+		(void)close(ends[0]);
+		return 0;
+	}
+	s->from = ends[0];
+	s->owns_from = true;
+	s->to = reopen(fd, st);
+	s->owns_to = s->to >= 0;
+	if (s->to < 0)
+		s->to = fd;
+	if (fcntl(s->from, F_SETFL, O_NONBLOCK))
+		return kg_fail_system(err, "set up %s", names[fd]);
+	return 0;
+}
+
+static int open_stream(struct kg_relay *relay, int fd, int *ret_box,
 		       struct kg_error *err)
 {
+	struct kg_relay_stream *s = &relay->streams[fd];
 	struct stat st;
 	int ends[2];
 
@@ -46,22 +88,13 @@ static int open_stream(struct kg_relay_stream *s, int fd, int *ret_box,
 		return kg_fail(err, KG_E_USAGE, 0,
 			       "standard input is a directory, a way out of "
 			       "the box; use `</dev/null`");
-	if (fd != 2 && is_null_device(&st)) {
-		*ret_box = open_null(err);
-		return *ret_box < 0 ? -1 : 0;
-	}
 	if (pipe2(ends, O_CLOEXEC))
 		return kg_fail_system(err, "make a pipe");
-	s->from = fd == 0 ? fd : ends[0];
-	s->to = fd == 0 ? ends[1] : fd;
-	s->owns_from = fd != 0;
-	s->owns_to = fd == 0;
-	*ret_box = fd == 0 ? ends[0] : ends[1];
-
-	/* The caller's descriptors keep their flags: others share them. */
-	if (fcntl(fd == 0 ? s->to : s->from, F_SETFL, O_NONBLOCK))
-		return kg_fail_system(err, "set up %s", names[fd]);
-	return 0;
+	*ret_box = ends[fd != 0];
+	if (fd != 2 && is_null_device(&st))
+		relay->null_fds |= KG_BIT32(fd);
+	return fd == 0 ? open_input(s, &st, ends, err)
+		       : open_output(s, fd, &st, ends, err);
 }
 
 struct kg_relay *kg_relay_open(int ret_box[KG_RELAY_STREAMS],
@@ -77,7 +110,7 @@ struct kg_relay *kg_relay_open(int ret_box[KG_RELAY_STREAMS],
 	for (i = 0; i < KG_RELAY_STREAMS; i++)
 		relay->streams[i].from = relay->streams[i].to = -1;
 	for (i = 0; i < KG_RELAY_STREAMS; i++)
-		if (open_stream(&relay->streams[i], i, &ret_box[i], err)) {
+		if (open_stream(relay, i, &ret_box[i], err)) {
 			kg_relay_free(relay);
 			return NULL;
 		}
@@ -155,6 +188,12 @@ static void empty(struct kg_relay_stream *s, size_t most)
 		break_stream(s, errno);
 }
 
+/* A description of one's own takes what it can and doesn't wait. */
+static size_t most_of(const struct kg_relay_stream *s)
+{
+	return s->owns_to ? sizeof(s->bytes) : PIPE_BUF;
+}
+
 static bool has_bytes(const struct kg_relay_stream *s)
 {
 	return s->end > s->start;
@@ -199,7 +238,7 @@ void kg_relay_advance(struct kg_relay *relay, const struct pollfd *pfd)
 			fill(s);
 		if (pfd[2 * i + 1].fd >= 0 && pfd[2 * i + 1].revents) {
 			if (has_bytes(s))
-				empty(s, PIPE_BUF);
+				empty(s, most_of(s));
 			else if (pfd[2 * i + 1].revents & (POLLERR | POLLHUP))
 				break_stream(s, EPIPE);
 		}
@@ -207,27 +246,33 @@ void kg_relay_advance(struct kg_relay *relay, const struct pollfd *pfd)
 	}
 }
 
-static bool has_room(const struct kg_relay_stream *s, int stop_fd)
+static bool has_room(const struct kg_relay_stream *s, int stop_fd,
+		     uint64_t end_ns)
 {
+	uint64_t now_ns = kg_now_ns();
+	int left_ms = end_ns == 0	? -1
+		      : now_ns < end_ns ? (int)((end_ns - now_ns) / 1000000) + 1
+					: 0;
 	struct pollfd pfd[] = {
 		{ .fd = s->to, .events = POLLOUT },
 		{ .fd = stop_fd, .events = POLLIN },
 	};
 
-	while (poll(pfd, KG_ARRAY_LEN(pfd), -1) < 0 && errno == EINTR)
+	while (poll(pfd, KG_ARRAY_LEN(pfd), left_ms) < 0 && errno == EINTR)
 		;
-	return pfd[0].revents || !pfd[1].revents;
+	return pfd[0].revents;
 }
 
-static bool drain_stream(struct kg_relay_stream *s, int stop_fd)
+static bool drain_stream(struct kg_relay_stream *s, int stop_fd,
+			 uint64_t end_ns)
 {
 	size_t before;
 
 	while (s->to >= 0) {
 		if (has_bytes(s)) {
-			if (!has_room(s, stop_fd))
+			if (!has_room(s, stop_fd, end_ns))
 				return false;
-			empty(s, PIPE_BUF);
+			empty(s, most_of(s));
 			continue;
 		}
 		if (s->from < 0)
@@ -237,15 +282,16 @@ static bool drain_stream(struct kg_relay_stream *s, int stop_fd)
 		if (!has_bytes(s) && (s->from < 0 || s->end == before))
 			break;
 	}
+	end_to(s); /* one's own end: the reader is to see the last of it */
 	return true;
 }
 
-bool kg_relay_drain(struct kg_relay *relay, int stop_fd)
+bool kg_relay_drain(struct kg_relay *relay, int stop_fd, uint64_t end_ns)
 {
 	size_t i;
 
 	for (i = 1; i < KG_RELAY_STREAMS; i++)
-		if (!drain_stream(&relay->streams[i], stop_fd))
+		if (!drain_stream(&relay->streams[i], stop_fd, end_ns))
 			return false;
 	return true;
 }

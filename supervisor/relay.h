@@ -5,14 +5,15 @@
 /*
  * The command's standard streams.
  *
- * Its descriptors 0 to 2 are always pipes of kgate's own, or a /dev/null that
- * kgate has opened: what the caller has there can give more than it seems (a
+ * Its descriptors 0 to 2 are always pipes of kgate's own, or the box's
+ * /dev/null: what the caller has there can give more than it seems (a
  * directory, a file to reopen for writing, a terminal to type into).
  */
 
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/error.h"
 
@@ -46,9 +47,12 @@ struct kg_relay_stream {
 
 /**
  * struct kg_relay - All three
+ * @null_fds:	Bit N: descriptor N of the command is to be /dev/null, which
+ *		kgate-entry opens in the box
  * @streams:	Standard input, output and error
  */
 struct kg_relay {
+	uint32_t null_fds;
 	struct kg_relay_stream streams[KG_RELAY_STREAMS];
 };
 
@@ -93,13 +97,14 @@ void kg_relay_advance(struct kg_relay *relay, const struct pollfd *pfd);
  * kg_relay_drain() - Write out all that the command has left behind
  * @relay:	Relay; borrowed
  * @stop_fd:	What is readable when the user has had enough; borrowed
+ * @end_ns:	When to give up (kg_now_ns()), 0 for never
  *
  * For the time after the box has ended.  Waits for the reader as long as that
  * takes, as the command itself would have.
  *
- * Return: true when all is written, false when @stop_fd came first
+ * Return: true when all is written, false when @stop_fd or @end_ns came first
  */
-bool kg_relay_drain(struct kg_relay *relay, int stop_fd);
+bool kg_relay_drain(struct kg_relay *relay, int stop_fd, uint64_t end_ns);
 
 /**
  * kg_relay_error() - Whether output was lost

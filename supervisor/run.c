@@ -48,6 +48,7 @@ struct run {
 	struct kg_session session;
 	struct kg_trace trace;
 	struct kg_place_rule rule;
+	struct stat project; /* as it was when it was checked */
 	int stdio[KG_RELAY_STREAMS];
 	char *cwd;
 	char *audit_path;
@@ -136,7 +137,7 @@ static int find_home(struct run *r, struct kg_error *err)
 static int find_project(struct run *r, struct kg_error *err)
 {
 	r->cwd = realpath(".", NULL);
-	if (!r->cwd)
+	if (!r->cwd || stat(".", &r->project))
 		return kg_fail_system(err, "find the working directory");
 	return 0;
 }
@@ -303,8 +304,13 @@ static int build_launch(struct run *r, struct kg_error *err)
 		.project = r->cwd,
 		.homes = homes,
 		.box_home = r->home.box_dir,
-		.blocked = r->signals.blocked,
-		.ignored = r->signals.ignored,
+		.state = {
+			.blocked = r->signals.blocked,
+			.ignored = r->signals.ignored,
+			.project_dev = r->project.st_dev,
+			.project_ino = r->project.st_ino,
+			.null_fds = r->relay->null_fds,
+		},
 	};
 
 	list_homes(&r->home, homes);
@@ -317,6 +323,26 @@ static int build_launch(struct run *r, struct kg_error *err)
 }
 
 /* The command must not be able to read or write its own record. */
+/* Nor to write what the next launch is allowed. */
+static int check_config_place(struct run *r, struct kg_error *err)
+{
+	size_t i;
+
+	for (i = 0; i < r->policy.file_count; i++) {
+		kg_auto_free char *real = realpath(r->policy.files[i], NULL);
+		const char *through = real ? kg_plan_writes(&r->launch.plan,
+							    real)
+					   : NULL;
+
+		if (through)
+			return kg_fail(err, KG_E_POLICY, 0,
+				       "the command could write the config %s, "
+				       "through %s; keep it elsewhere",
+				       real, through);
+	}
+	return 0;
+}
+
 static int check_audit_place(struct run *r, struct kg_error *err)
 {
 	kg_auto_free char *real = realpath(r->audit_path, NULL);
@@ -326,6 +352,8 @@ static int check_audit_place(struct run *r, struct kg_error *err)
 		return kg_fail(err, KG_E_AUDIT, errno, "find %s",
 			       r->audit_path);
 	through = kg_plan_shows(&r->launch.plan, real);
+	if (through && r->audit.is_new_file)
+		(void)unlink(real); /* made by this launch, and empty */
 	if (through)
 		return kg_fail(err, KG_E_AUDIT, 0,
 			       "the audit log %s would be visible in the box, "
@@ -467,10 +495,23 @@ static int sync_audit(struct run *r, struct kg_error *err)
  * and nothing starts before its audit line is written.
  */
 static int (*const steps[])(struct run *r, struct kg_error *err) = {
-	open_relay,	     check_nesting,	find_home,    find_project,
-	open_audit,	     check_ceiling,	load_policy,  check_project,
-	check_project_files, resolve_paths,	probe,	      build_environment,
-	build_launch,	     check_audit_place, write_launch, start_worker,
+	open_relay,
+	check_nesting,
+	find_home,
+	find_project,
+	open_audit,
+	check_ceiling,
+	load_policy,
+	check_project,
+	check_project_files,
+	resolve_paths,
+	probe,
+	build_environment,
+	build_launch,
+	check_config_place,
+	check_audit_place,
+	write_launch,
+	start_worker,
 	sync_audit,
 };
 
@@ -512,13 +553,20 @@ static int end_interrupted(struct run *r, int signo)
 	return 128 + signo;
 }
 
+/* A reader that doesn't read has this long when the run's time is over. */
+static uint64_t grace_end(void)
+{
+	return kg_now_ns() + (uint64_t)kg_wait_ms(KG_WAIT_GRACE) * 1000000;
+}
+
 /* A signal while the reader takes its time: enough of it. */
-static int drain(struct run *r, int status)
+static int drain(struct run *r, int status, uint64_t end_ns)
 {
 	bool to_group;
 	int signo;
 
-	while (!kg_relay_drain(r->relay, r->signals.fd))
+	while (!kg_relay_drain(r->relay, r->signals.fd, end_ns) &&
+	       (end_ns == 0 || kg_now_ns() < end_ns))
 		if (kg_signals_next(&r->signals, &signo, &to_group) ==
 		    KG_SIGNAL_END)
 			return 128 + signo;
@@ -527,7 +575,7 @@ static int drain(struct run *r, int status)
 
 static int end_lost(struct run *r, const struct kg_outcome *outcome)
 {
-	(void)drain(r, STATUS_KGATE);
+	(void)drain(r, STATUS_KGATE, grace_end());
 	kg_say("the command was ended: %s", outcome->err.msg);
 	return STATUS_KGATE;
 }
@@ -535,11 +583,10 @@ static int end_lost(struct run *r, const struct kg_outcome *outcome)
 static int end_exited(struct run *r, const struct kg_outcome *outcome)
 {
 	struct kg_error err = KG_ERROR_INIT;
-	int status = outcome->ending == KG_ENDING_TIMEOUT
-			     ? STATUS_TIMEOUT
-			     : status_of(outcome->status);
+	bool timed_out = outcome->ending == KG_ENDING_TIMEOUT;
+	int status = timed_out ? STATUS_TIMEOUT : status_of(outcome->status);
 
-	status = drain(r, status);
+	status = drain(r, status, timed_out ? grace_end() : 0);
 	kg_trace_mark(&r->trace, KG_STEP_END);
 	kg_session_reap(&r->session);
 	tell_losses(outcome);

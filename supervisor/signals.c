@@ -58,6 +58,7 @@ int kg_signals_take(struct kg_signals *ret, struct kg_error *err)
 	/* Children of who ignores it are reaped by the kernel, unasked. */
 	kg_disposition_set(SIGCHLD, false);
 	if (sigaction(SIGPIPE, &ignore, NULL) ||
+	    sigaction(SIGXFSZ, &ignore, NULL) ||
 	    sigprocmask(SIG_BLOCK, &mask, NULL))
 		return kg_fail_system(err, "set up signals");
 	s.fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -79,7 +80,10 @@ enum kg_signal_use kg_signals_next(struct kg_signals *signals, int *ret_signo,
 		if ((uint32_t)heard[i].signo != info.ssi_signo)
 			continue;
 		*ret_signo = heard[i].signo;
-		*ret_to_group = info.ssi_code == SI_KERNEL;
+
+		/* What Ctrl-Z has stopped goes on as a whole: fg sends it. */
+		*ret_to_group = info.ssi_code == SI_KERNEL ||
+				heard[i].signo == SIGCONT;
 		return heard[i].use;
 	}
 	return KG_SIGNAL_NONE;

@@ -42,8 +42,9 @@ enum kg_signal_use {
  * @ret:	Filled on success; release with kg_signals_done()
  * @err:	Filled on failure
  *
- * SIGPIPE is ignored from now on.  A signal that the caller has set to be
- * ignored (nohup) stays so and isn't heard.
+ * SIGPIPE and SIGXFSZ are ignored from now on: the calls say what they mean.  A
+ * signal that the caller has set to be ignored (nohup) stays so and isn't
+ * heard.
  *
  * Return: 0, or -1 with KG_E_SYSTEM
  */
@@ -53,7 +54,8 @@ kg_must_check int kg_signals_take(struct kg_signals *ret, struct kg_error *err);
  * kg_signals_next() - Take one signal without waiting
  * @signals:	State; borrowed
  * @ret_signo:	Receives its number
- * @ret_to_group: Receives whether a terminal sent it, to a whole group
+ * @ret_to_group: Receives whether it is for the command's whole group: a
+ *		terminal has sent it, or it is SIGCONT
  *
  * Return: what to do with it, KG_SIGNAL_NONE when there is none
  */

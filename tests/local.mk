@@ -168,6 +168,7 @@ integration_tests = \
 	%D%/integration/150-loss.t \
 	%D%/integration/160-tools.t \
 	%D%/integration/170-no-ipv6.t \
+	%D%/integration/180-flows.t \
 	%D%/integration/200-inside.t \
 	%D%/integration/210-files.t \
 	%D%/integration/220-places.t \

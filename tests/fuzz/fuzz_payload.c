@@ -44,8 +44,7 @@ static void check_again(const struct kg_payload *got, const uint8_t *data,
 	kg_auto_close int fd = -1;
 	size_t len;
 
-	fd = kg_payload_write(got->argv, got->envp, got->head.blocked,
-			      got->head.ignored, &err);
+	fd = kg_payload_write(got->argv, got->envp, &got->head, &err);
 	must(fd >= 0);
 	must(kg_fd_read_all(fd, KG_PAYLOAD_MAX_BYTES, &again, &len, &err) == 0);
 	must(len == size && memcmp(again, data, len) == 0);

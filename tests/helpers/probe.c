@@ -11,6 +11,7 @@
  *	probe dns SERVER udp|tcp NAME TYPE [PORT]
  *	probe tcp|http|udp ADDRESS PORT [DEVICE]
  *	probe icmp ADDRESS
+ *	probe flow ADDRESS PORT		make a flow look as if ADDRESS began it
  *
  * One "key=value" a line, so that a test states a fact and not a regex.
  * "--as NAME" before the command turns the keys into NAME.key, for several in
@@ -56,6 +57,11 @@
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
+
+/* linux/in6.h, which glibc's netinet/in.h stands in the way of. */
+#ifndef IPV6_FREEBIND
+#define IPV6_FREEBIND 78
+#endif
 
 #ifndef IPPROTO_MPTCP
 #define IPPROTO_MPTCP 262
@@ -781,6 +787,53 @@ static int show_udp(const struct probe *p)
 	return 0;
 }
 
+static int bound_socket(const char *address, int port, int option)
+{
+	struct sockaddr_storage addr;
+	socklen_t len;
+	int on = 1, fd;
+
+	if (!parse_address(address, port, &addr, &len))
+		return -1;
+	fd = socket(addr.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (option)
+		(void)setsockopt(fd, IPPROTO_IPV6, option, &on, sizeof(on));
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&addr, len) == 0)
+		return fd;
+	return -1;
+}
+
+/*
+ * A datagram from the address of a stranger to oneself, over the loopback
+ * device, then one's own to the stranger: if connection tracking takes the
+ * first for the beginning of a flow, the second is an answer.
+ */
+static int show_flow(const struct probe *p)
+{
+	static const char own[] = "fd00::100";
+	int port = atoi(p->argv[1]);
+	int64_t start = now_ms(), end = start + p->within_ms;
+	struct sockaddr_storage self, far;
+	socklen_t self_len, far_len;
+	char answer[64];
+	ssize_t n = -1;
+	int here = bound_socket(own, 40000, 0);
+	int there = bound_socket(p->argv[0], port, IPV6_FREEBIND);
+
+	if (here < 0 || there < 0 ||
+	    !parse_address(own, 40000, &self, &self_len) ||
+	    !parse_address(p->argv[0], port, &far, &far_len)) {
+		say_end(p, "", -1, start);
+		return 0;
+	}
+	(void)sendto(there, "begin", 5, 0, (struct sockaddr *)&self, self_len);
+	close(there);
+	if (connect(here, (struct sockaddr *)&far, far_len) == 0)
+		n = ask(here, "probe", 5, answer, sizeof(answer), end);
+	say_end(p, "answered", (int)n, start);
+	return 0;
+}
+
 static int show_icmp(const struct probe *p)
 {
 	bool six = strchr(p->argv[0], ':') != NULL;
@@ -954,6 +1007,7 @@ static const struct {
 	{ "tcp", 2, true, show_tcp },
 	{ "http", 2, true, show_http },
 	{ "udp", 2, true, show_udp },
+	{ "flow", 2, true, show_flow },
 	{ "icmp", 1, true, show_icmp },
 };
 

@@ -244,17 +244,18 @@ if [ "$tap_user" = root ]; then
 	cp /etc/passwd "$tap_dir/passwd"
 	mkdir /opt/kg-home && echo hunter2 >/opt/kg-home/secret
 	other=$(mktemp -d /srv/kgt.XXXXXX)
+	mkdir "$other/home" "$other/project"
 	chown -R kgate-test: /opt/kg-home "$other"
 	sed '/^kgate-test:/s|:[^:]*:\([^:]*\)$|:/opt/kg-home:\1|' \
 		"$tap_dir/passwd" >/etc/passwd
-	cd "$other" || exit 99
+	cd "$other/project" || exit 99
 	for how in '-u HOME' "HOME=$other/home" HOME=/opt; do
-		mkdir -p "$other/home" && chown kgate-test: "$other/home"
 		# shellcheck disable=SC2086 # an option of env's and its value
 		run setpriv --reuid=kgate-test --regid=kgate-test \
 			--clear-groups env $how "$KGATE" run -- \
-			sh -c 'cat /opt/kg-home/secret; ls -A /opt/kg-home'
-		is "$out" '' "a passwd home below /opt is hidden ($how)"
+			sh -c 'cat /opt/kg-home/secret; ls -A /opt/kg-home
+				echo ran'
+		is "$rc:$out" 0:ran "a passwd home below /opt is hidden ($how)"
 	done
 	cd "$PROJECT" && cat "$tap_dir/passwd" >/etc/passwd
 	rm -r "$other" /opt/kg-home

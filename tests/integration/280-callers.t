@@ -42,6 +42,53 @@ if [ "$(id -u)" -ne 0 ]; then
 	HOME=$usual
 fi
 
+# ---- files that the box has of its own; a log that it would see ----
+
+set_mode off
+for file in /etc/hosts /etc/resolv.conf; do
+	run "$KGATE" run --allow-path "$file" -- true
+	is "$rc" 126 "--allow-path $file is refused"
+	one_sentence 'in one sentence'
+done
+run "$KGATE" run --audit "$PROJECT/log" -- true
+is "$rc" 125 'an audit log in the project is refused'
+[ ! -e "$PROJECT/log" ]
+ok $? 'and none is made'
+
+mv "$HOME/.kgate/config.yaml" "$PROJECT/config.yaml" &&
+	ln -s "$PROJECT/config.yaml" "$HOME/.kgate/config.yaml" || exit 99
+run "$KGATE" run -- true
+is "$rc" 126 'a config that the command could write is refused'
+one_sentence 'in one sentence'
+rm "$HOME/.kgate/config.yaml"
+mv "$PROJECT/config.yaml" "$HOME/.kgate/config.yaml" || exit 99
+
+# ---- the box's /dev is read-only, for its owner too ----
+
+for mode in $MODES; do
+	set_mode "$mode"
+	box sh -c 'for node in null zero full random urandom tty; do
+			chmod "$(stat -c %a /dev/$node)" /dev/$node && echo $node
+		done 2>/dev/null
+		chmod "$(stat -c %a /dev/null)" /proc/self/fd/0 && echo 0
+		echo x >/dev/null && echo works'
+	is "$out" works "$mode: no mode in /dev can be changed, and it works"
+done
+
+# ---- a reader that has stopped, when the time is over ----
+
+set_mode off
+mkfifo stopped || exit 99
+run sh -c 'exec 3<>stopped; "$@" >stopped 3>&-' sh \
+	"$KGATE" run --timeout 1 -- yes
+is "$rc" 124 '--timeout ends a run that nobody reads'
+rm stopped
+
+# ---- a limit on the size of files ----
+
+run sh -c 'ulimit -f 0; "$@"' sh "$KGATE" run -- true
+is "$rc" 125 'with no room for a file the launch fails'
+
 # ---- links whose own name the box shows already ----
 
 set_mode off

@@ -86,8 +86,7 @@ static struct kg_launch_input usual_input(void)
 		.project = "/home/ann/project",
 		.homes = homes,
 		.box_home = "/home/ann",
-		.blocked = BLOCKED,
-		.ignored = IGNORED,
+		.state = { .blocked = BLOCKED, .ignored = IGNORED },
 	};
 }
 

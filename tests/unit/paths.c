@@ -240,18 +240,22 @@ START_TEST(says_what_is_missing_and_who_wanted_it)
 	char want[PATH_MAX + 128];
 
 	expect_failure("nowhere", &by_flag, KG_E_USAGE,
-		       "--allow-path: 'nowhere': No such file or directory");
+		       "--allow-path: 'nowhere': No such file or directory; "
+		       "create it, or leave it out");
 	(void)snprintf(want, sizeof(want),
-		       "/x/config.yaml:12:3: '%s': No such file or directory",
+		       "/x/config.yaml:12:3: '%s': No such file or "
+		       "directory; create it, or leave it out",
 		       at("/home/no"));
 	expect_failure("~/no", &in_file, KG_E_CONFIG, want);
 	expect_failure("dangling", &by_flag, KG_E_USAGE,
-		       "--allow-path: 'dangling': No such file or directory");
+		       "--allow-path: 'dangling': No such file or directory; "
+		       "create it, or leave it out");
 	expect_failure("loop", &by_flag, KG_E_USAGE,
 		       "--allow-path: 'loop': Too many levels of symbolic "
-		       "links");
+		       "links; create it, or leave it out");
 	expect_failure("", &by_flag, KG_E_USAGE,
-		       "--allow-path: '': No such file or directory");
+		       "--allow-path: '': No such file or directory; create "
+		       "it, or leave it out");
 }
 END_TEST
 

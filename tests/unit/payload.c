@@ -21,6 +21,8 @@ Suite *kg_suite(void);
 #define MANY  100000
 #define WIDTH 12 /* of a number with its end */
 
+static const struct kg_payload_head plain;
+
 static struct kg_error err;
 static int open_before;
 
@@ -63,7 +65,7 @@ static void expect_list(char *const *got, char *const *want, uint32_t count)
 /* There and back. */
 static void carry(char *const *argv, char *const *envp, struct kg_payload *ret)
 {
-	kg_auto_close int fd = kg_payload_write(argv, envp, 0, 0, &err);
+	kg_auto_close int fd = kg_payload_write(argv, envp, &plain, &err);
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(kg_payload_read(fd, ret, &err), 0);
@@ -74,7 +76,7 @@ static void carry(char *const *argv, char *const *envp, struct kg_payload *ret)
 /* The bytes that a descriptor from kg_payload_write() stands for. */
 static char *bytes_of(char *const *argv, char *const *envp, size_t *ret_len)
 {
-	kg_auto_close int fd = kg_payload_write(argv, envp, 0, 0, &err);
+	kg_auto_close int fd = kg_payload_write(argv, envp, &plain, &err);
 	char *bytes = NULL;
 
 	ck_assert_int_ge(fd, 0);
@@ -122,13 +124,20 @@ START_TEST(carries_the_state_of_the_signals)
 {
 	const uint64_t blocked = UINT64_C(0x8000000000000001);
 	const uint64_t ignored = UINT64_C(0x4000000000001002);
-	kg_auto_close int fd = kg_payload_write(few_args, none, blocked,
-						ignored, &err);
+	const struct kg_payload_head state = { .blocked = blocked,
+					       .ignored = ignored,
+					       .project_dev = 7,
+					       .project_ino = 11,
+					       .null_fds = 3 };
+	kg_auto_close int fd = kg_payload_write(few_args, none, &state, &err);
 	struct kg_payload got = KG_PAYLOAD_INIT;
 
 	ck_assert_int_eq(kg_payload_read(fd, &got, &err), 0);
 	ck_assert_uint_eq(got.head.blocked, blocked);
 	ck_assert_uint_eq(got.head.ignored, ignored);
+	ck_assert_uint_eq(got.head.project_dev, 7);
+	ck_assert_uint_eq(got.head.project_ino, 11);
+	ck_assert_uint_eq(got.head.null_fds, 3);
 	kg_payload_done(&got);
 }
 END_TEST
@@ -176,7 +185,8 @@ END_TEST
 
 START_TEST(stands_behind_a_sealed_descriptor)
 {
-	kg_auto_close int fd = kg_payload_write(few_args, few_env, 0, 0, &err);
+	kg_auto_close int fd = kg_payload_write(few_args, few_env, &plain,
+						&err);
 
 	ck_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	ck_assert_int_eq(lseek(fd, 0, SEEK_CUR), 0);
@@ -247,10 +257,10 @@ START_TEST(refuses_a_command_that_no_kernel_takes)
 
 	memset(big, 'x', KG_PAYLOAD_MAX_BYTES - 1);
 	big[KG_PAYLOAD_MAX_BYTES - 1] = '\0';
-	ck_assert_int_eq(kg_payload_write(argv, none, 0, 0, &err), -1);
+	ck_assert_int_eq(kg_payload_write(argv, none, &plain, &err), -1);
 	ck_assert_uint_eq(err.code, KG_E_LIMIT);
 	err = KG_ERROR_INIT;
-	ck_assert_int_eq(kg_payload_write(few_args, argv, 0, 0, &err), -1);
+	ck_assert_int_eq(kg_payload_write(few_args, argv, &plain, &err), -1);
 	ck_assert_uint_eq(err.code, KG_E_LIMIT);
 }
 END_TEST
@@ -277,7 +287,7 @@ START_TEST(says_that_descriptors_have_run_out)
 	close(fd);
 	tight.rlim_cur = (rlim_t)fd;
 	setrlimit(RLIMIT_NOFILE, &tight);
-	fd = kg_payload_write(few_args, few_env, 0, 0, &err);
+	fd = kg_payload_write(few_args, few_env, &plain, &err);
 	setrlimit(RLIMIT_NOFILE, &old);
 	ck_assert_int_eq(fd, -1);
 	ck_assert_uint_eq(err.code, KG_E_SYSTEM);

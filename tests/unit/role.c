@@ -96,7 +96,8 @@ static void make_ambient(cap_value_t value)
 static const struct kg_role_spec reviewed[KG_ROLE_COUNT] = {
 	/* clang-format off */
 	[KG_ROLE_SUPERVISOR] = { "kgate",	   0, .inherits = true },
-	[KG_ROLE_WORKER]     = { "kgate-worker",   0, .inherits = true },
+	[KG_ROLE_WORKER]     = { "kgate-worker",   0, .inherits = true,
+				 .pdeathsig = SIGCONT },
 	[KG_ROLE_ENTRY]	     = { "kgate-entry",	   0, .inside = true },
 	[KG_ROLE_GATE_SETUP] = { "kgate-gate",
 				 KG_BIT64(CAP_NET_ADMIN) |
@@ -105,6 +106,8 @@ static const struct kg_role_spec reviewed[KG_ROLE_COUNT] = {
 	[KG_ROLE_GATE]	     = { "kgate-gate",	   KG_BIT64(CAP_NET_ADMIN),
 				 .pdeathsig = SIGKILL },
 	[KG_ROLE_RESOLVER]   = { "kgate-resolver", 0,
+				 .pdeathsig = SIGKILL },
+	[KG_ROLE_MOUNTER]    = { "kgate-mounter",  KG_BIT64(CAP_SYS_ADMIN),
 				 .pdeathsig = SIGKILL },
 	/* clang-format on */
 };

@@ -661,7 +661,7 @@ START_TEST(relays_the_command_and_not_the_box)
 	kg_session_run(&session, &outcome);
 	ck_assert_int_eq(outcome.ending, KG_ENDING_EXITED);
 	kg_session_reap(&session);
-	ck_assert(kg_relay_drain(session.relay, -1));
+	ck_assert(kg_relay_drain(session.relay, -1, 0));
 	expect_text(out, "out");
 	expect_text(log, "err");
 	stop();
@@ -759,7 +759,7 @@ static void expect_signals(const void *arg)
 	for (i = 0; i < KG_ARRAY_LEN(passed); i++) {
 		if (kill(supervisor, passed[i]))
 			_exit(1);
-		hear(KG_FRAME_SIGNAL, passed[i], 0);
+		hear(KG_FRAME_SIGNAL, passed[i], passed[i] == SIGCONT);
 	}
 	if (*(const enum reach *)arg == REACH_RELEASED)
 		say(KG_FRAME_STARTED, 0);
@@ -845,7 +845,7 @@ static void be_stopped(const void *arg)
 	if (kill(supervisor, SIGTSTP))
 		_exit(1);
 	hear(KG_FRAME_SIGNAL, SIGTSTP, 0);
-	hear(KG_FRAME_SIGNAL, SIGCONT, 0);
+	hear(KG_FRAME_SIGNAL, SIGCONT, 1);
 	say(KG_FRAME_EXITED, EXITED(6));
 }
 

@@ -113,7 +113,8 @@ START_TEST(hears_each_signal_of_the_list)
 	for (i = 0; i < KG_ARRAY_LEN(heard); i++) {
 		ck_assert_int_eq(kill(getpid(), heard[i].signo), 0);
 		ck_assert(kg_fd_is_ready(signals.fd));
-		expect_next(heard[i].use, heard[i].signo, false);
+		expect_next(heard[i].use, heard[i].signo,
+			    heard[i].signo == SIGCONT);
 		expect_silence();
 		ck_assert_str_eq(kg_signals_name(heard[i].signo),
 				 heard[i].name);
