@@ -111,6 +111,15 @@ static int open_file(int dir_fd, const char *name, bool *ret_is_new)
 	return -1;
 }
 
+/* Empty, or lines of JSON: what else --audit names by mistake stays as it is.
+ */
+static bool is_log(int fd)
+{
+	char first = '{';
+
+	return pread(fd, &first, 1, 0) <= 0 || first == '{' || first == '\n';
+}
+
 static int check_file(const struct kg_audit *audit, struct kg_error *err)
 {
 	struct stat st;
@@ -121,6 +130,11 @@ static int check_file(const struct kg_audit *audit, struct kg_error *err)
 		return fail(err, audit->path, 0, "isn't a regular file");
 	if (st.st_uid != geteuid())
 		return fail(err, audit->path, 0, "belongs to another user");
+	if (st.st_nlink != 1)
+		return fail(err, audit->path, 0, "has a second name");
+	if (!is_log(audit->fd))
+		return fail(err, audit->path, 0, "isn't an audit log");
+
 	/* A new one has lost bits to the umask. */
 	if ((st.st_mode & 07777) != FILE_MODE && fchmod(audit->fd, FILE_MODE))
 		return fail(err, audit->path, errno, "can't be made private");

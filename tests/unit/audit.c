@@ -432,6 +432,30 @@ START_TEST(refuses_a_path_that_names_no_file)
 }
 END_TEST
 
+START_TEST(leaves_a_file_alone_that_is_no_log)
+{
+	kg_auto_close int fd = -1;
+	char other[sizeof(path) + 8];
+	struct stat st;
+
+	ck_assert_int_eq(mkdir(dir, 0700), 0);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	ck_assert_int_eq(write(fd, "all:\n", 5), 5);
+	expect_refusal(kg_audit_open(path, &audit, &err));
+	ck_assert_ptr_nonnull(strstr(err.msg, "isn't an audit log"));
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 0777, 0644);
+
+	ck_assert_int_eq(ftruncate(fd, 0), 0);
+	(void)snprintf(other, sizeof(other), "%s.2", path);
+	ck_assert_int_eq(link(path, other), 0);
+	expect_refusal(kg_audit_open(path, &audit, &err));
+	ck_assert_ptr_nonnull(strstr(err.msg, "second name"));
+	ck_assert_int_eq(unlink(other), 0);
+	ck_assert_int_eq(kg_audit_open(path, &audit, &err), 0);
+}
+END_TEST
+
 START_TEST(refuses_what_else_stands_in_its_place)
 {
 	ck_assert_int_eq(mkdir(dir, 0700), 0);
@@ -731,6 +755,7 @@ Suite *kg_suite(void)
 	tcase_add_test(tc, narrows_a_file_that_is_too_open);
 	tcase_add_test(tc, makes_no_directory_for_a_named_file);
 	tcase_add_test(tc, refuses_a_path_that_names_no_file);
+	tcase_add_test(tc, leaves_a_file_alone_that_is_no_log);
 	tcase_add_test(tc, refuses_what_else_stands_in_its_place);
 	tcase_add_test(tc, refuses_a_file_where_the_directory_should_be);
 	tcase_add_test(tc, refuses_a_file_that_is_not_the_callers);
