@@ -48,14 +48,15 @@ config 'network: restricted' 'hosts: [web.test]'
 
 # Whoever shares the folder above swaps the project while kgate starts.
 config 'network: off'
-mkdir "$tap_scratch/victim"
+mkdir "$tap_scratch/victim" "$tap_scratch/swapped" &&
+	cd "$tap_scratch/swapped" || exit 99
 fake bwrap "$FAULTS/box" swap "$tap_scratch/victim"
 faulty "$KGATE" run -- touch file
 is "$rc" 125 'a working directory that is swapped is no project'
 like "$msg" '^kgate: .*was replaced while kgate started' 'and that is said'
 is "$(ls "$tap_scratch/victim")" '' 'nothing is written where it leads'
 no_faults
-rm "$PROJECT" && mv "$PROJECT.away" "$PROJECT" && cd "$PROJECT" || exit 99
+cd "$PROJECT" || exit 99
 config 'network: restricted' 'hosts: [web.test]'
 
 # What it says of its child: whole in any number of pieces, or not.

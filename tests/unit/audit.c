@@ -453,6 +453,7 @@ START_TEST(leaves_a_file_alone_that_is_no_log)
 	ck_assert_ptr_nonnull(strstr(err.msg, "second name"));
 	ck_assert_int_eq(unlink(other), 0);
 	ck_assert_int_eq(kg_audit_open(path, &audit, &err), 0);
+	kg_audit_done(&audit);
 }
 END_TEST
 
