@@ -441,12 +441,13 @@ START_TEST(leaves_a_file_alone_that_is_no_log)
 	ck_assert_int_eq(mkdir(dir, 0700), 0);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	ck_assert_int_eq(write(fd, "all:\n", 5), 5);
+	kg_scope_close_(&fd);
 	expect_refusal(kg_audit_open(path, &audit, &err));
 	ck_assert_ptr_nonnull(strstr(err.msg, "isn't an audit log"));
-	ck_assert_int_eq(fstat(fd, &st), 0);
+	ck_assert_int_eq(stat(path, &st), 0);
 	ck_assert_uint_eq(st.st_mode & 0777, 0644);
 
-	ck_assert_int_eq(ftruncate(fd, 0), 0);
+	ck_assert_int_eq(truncate(path, 0), 0);
 	(void)snprintf(other, sizeof(other), "%s.2", path);
 	ck_assert_int_eq(link(path, other), 0);
 	expect_refusal(kg_audit_open(path, &audit, &err));
