@@ -228,7 +228,7 @@ static void write_flows(FILE *f, const struct family *fam)
 		"-A INPUT -i " LINK
 		" %s -m conntrack --ctstate RELATED -j ACCEPT\n"
 		"-A OUTPUT -o " LINK " -m conntrack --ctstate ESTABLISHED "
-				     "--ctdir ORIGINAL -j ACCEPT\n",
+		"--ctdir ORIGINAL -j ACCEPT\n",
 		fam->too_big);
 }
 

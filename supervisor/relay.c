@@ -35,7 +35,7 @@ static int reopen(int fd, const struct stat *st)
 {
 	char path[32];
 
-	if (!S_ISFIFO(st->st_mode) && !isatty(fd))
+	if (!S_ISFIFO(st->st_mode) && !(S_ISCHR(st->st_mode) && isatty(fd)))
 		return -1;
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

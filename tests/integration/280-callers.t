@@ -33,6 +33,7 @@ if [ "$(id -u)" -ne 0 ]; then
 	mkdir -p "$HOME" && echo secret >"$HOME/file" || exit 99
 	for mode in $MODES; do
 		set_mode "$mode"
+		# shellcheck disable=SC2016 # for the shell inside
 		box sh -c 'cat "$HOME/file"; touch "$HOME/new" && echo made'
 		is "$out" made "$mode: a home below /usr is empty and writable"
 		[ ! -e "$HOME/new" ]
@@ -67,6 +68,7 @@ mv "$PROJECT/config.yaml" "$HOME/.kgate/config.yaml" || exit 99
 
 for mode in $MODES; do
 	set_mode "$mode"
+	# shellcheck disable=SC2016 # for the shell inside
 	box sh -c 'for node in null zero full random urandom tty; do
 			chmod "$(stat -c %a /dev/$node)" /dev/$node && echo $node
 		done 2>/dev/null
