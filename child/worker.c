@@ -740,7 +740,7 @@ static int empty_stdio(struct kg_error *err)
 /* The end of pid 1 is the end of every process in its namespace. */
 static void end_box(struct worker *w)
 {
-	const int doomed[] = { w->pid1_fd, w->gate_child.pidfd,
+	const int doomed[] = { w->pid1_fd, w->bwrap.pidfd, w->gate_child.pidfd,
 			       w->resolver_child.pidfd, w->slirp.child.pidfd };
 	size_t i;
 
@@ -763,7 +763,6 @@ static void reap(struct worker *w)
 					&w->resolver_child };
 	size_t i;
 
-	kg_fd_kill(w->bwrap.pidfd, SIGKILL);
 	for (i = 0; i < KG_ARRAY_LEN(children); i++)
 		(void)kg_child_wait(children[i],
 				    kg_wait_ms(KG_WAIT_LAST_WORDS));

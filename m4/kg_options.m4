@@ -177,3 +177,34 @@ AC_DEFUN([KG_ARG_STATIC_ENTRY], [
 		[AC_MSG_ERROR([kgate-entry can't be linked statically here])])
 	AM_CONDITIONAL([KG_STATIC_ENTRY], [test "$kg_static_entry" = yes])
 ])
+
+dnl KG_ARG_STATIC_LIBS - kgate starts 0.3 ms sooner when the small libraries are
+dnl linked in; distributions say --disable-static-libs
+AC_DEFUN([KG_ARG_STATIC_LIBS], [
+	AC_ARG_ENABLE([static-libs],
+		[AS_HELP_STRING([--disable-static-libs],
+			[link libcap, libseccomp, libnl, libyaml, jansson and libmd dynamically (default: statically where it works)])],
+		[], [enable_static_libs=auto])
+	KG_LIBS="$LIBSECCOMP_LIBS $LIBNL_ROUTE_LIBS $LIBNL_LIBS $YAML_LIBS $JANSSON_LIBS $LIBMD_LIBS $LIBCAP_LIBS"
+	kg_static_libs=no
+	AS_IF([test "$enable_static_libs" != no && test -z "$kg_sanitizers" &&
+	       test "$enable_fuzzing" = no && test "$enable_coverage" = no], [
+		AC_MSG_CHECKING([whether the libraries can be linked in])
+		kg_static="-Wl,-Bstatic $KG_LIBS -Wl,-Bdynamic -lm -lpthread"
+		kg_saved_LIBS=$LIBS
+		kg_saved_LDFLAGS=$LDFLAGS
+		LIBS=$kg_static
+		LDFLAGS="$LDFLAGS $PIE_LDFLAGS"
+		AC_LINK_IFELSE([AC_LANG_PROGRAM([[
+			void *rtnl_route_alloc(void);
+			void *seccomp_init(unsigned);]], [[
+			return !rtnl_route_alloc() || !seccomp_init(0);]])],
+			[kg_static_libs=yes KG_LIBS=$kg_static])
+		LIBS=$kg_saved_LIBS
+		LDFLAGS=$kg_saved_LDFLAGS
+		AC_MSG_RESULT([$kg_static_libs])
+		AS_IF([test "$enable_static_libs$kg_static_libs" = yesno],
+			[AC_MSG_ERROR([no static libraries to link in])])
+	])
+	AC_SUBST([KG_LIBS])
+])

@@ -588,7 +588,6 @@ static int end_exited(struct run *r, const struct kg_outcome *outcome)
 
 	status = drain(r, status, timed_out ? grace_end() : 0);
 	kg_trace_mark(&r->trace, KG_STEP_END);
-	kg_session_reap(&r->session);
 	tell_losses(outcome);
 	if (kg_relay_error(r->relay, &err)) {
 		kg_say("%s", err.msg);
@@ -645,7 +644,6 @@ static void done(struct run *r)
 {
 	int i;
 
-	kg_session_done(&r->session);
 	kg_relay_free(r->relay);
 	for (i = 0; i < KG_RELAY_STREAMS; i++)
 		kg_scope_close_(&r->stdio[i]);
@@ -660,6 +658,10 @@ static void done(struct run *r)
 	free_list(r->allow);
 	free(r->cwd);
 	free(r->audit_path);
+
+	/* Last: the worker takes itself apart meanwhile. */
+	kg_session_reap(&r->session);
+	kg_session_done(&r->session);
 }
 
 int kg_run_main(const struct kg_options *options, uint64_t start_ns)
