@@ -78,8 +78,8 @@ for mode in $MODES; do
 	# What the worker is the first to call so often; kgate lives and tells.
 	set --
 	[ "$mode" != restricted ] ||
-		set -- finding-namespaces:ioctl:1 before-gate:clone:2 \
-			before-resolver:clone:3 before-slirp4netns:clone:4
+		set -- finding-namespaces:ioctl:1 before-gate:socketpair:3 \
+			before-resolver:clone:2 after-slirp4netns:pidfd_open:4
 	for spec in starting:setsid:1 after-bwrap:pidfd_open:1 "$@"; do
 		point="$mode, worker, ${spec%%:*}"
 		spec=${spec#*:}
