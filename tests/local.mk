@@ -23,6 +23,7 @@ EXTRA_DIST += $(lint_tests) $(integration_tests) %D%/lint/lint.sh \
 unit_tests = \
 	%D%/unit/audit.t \
 	%D%/unit/cause.t \
+	%D%/unit/check.t \
 	%D%/unit/digest.t \
 	%D%/unit/dns.t \
 	%D%/unit/environ.t \
@@ -54,6 +55,7 @@ unit_tests = \
 	%D%/unit/seccomp.t \
 	%D%/unit/session.t \
 	%D%/unit/sets.t \
+	%D%/unit/shell.t \
 	%D%/unit/signals.t \
 	%D%/unit/slirp.t \
 	%D%/unit/spawn.t \
@@ -75,11 +77,13 @@ LDADD = %D%/unit/libunit.a $(KG_MODULES) $(KG_LIBS) $(CHECK_LIBS)
 # Fuzz targets: libFuzzer programs with --enable-fuzzing, else a replay of the
 # corpus tests/fuzz/corpus/NAME.
 fuzz_targets = \
+	%D%/fuzz/fuzz_check.t \
 	%D%/fuzz/fuzz_dns.t \
 	%D%/fuzz/fuzz_frame.t \
 	%D%/fuzz/fuzz_host.t \
 	%D%/fuzz/fuzz_payload.t \
-	%D%/fuzz/fuzz_policy_yaml.t
+	%D%/fuzz/fuzz_policy_yaml.t \
+	%D%/fuzz/fuzz_shell.t
 
 check_PROGRAMS += $(fuzz_targets)
 %C%_fuzz_libreplay_a_SOURCES = %D%/fuzz/replay.c
@@ -90,11 +94,13 @@ check_LIBRARIES += %D%/fuzz/libreplay.a
 TESTS += $(fuzz_targets)
 fuzz_ldadd = %D%/fuzz/libreplay.a $(KG_MODULES) $(KG_LIBS)
 endif
+%C%_fuzz_fuzz_check_t_LDADD = $(fuzz_ldadd)
 %C%_fuzz_fuzz_dns_t_LDADD = $(fuzz_ldadd)
 %C%_fuzz_fuzz_frame_t_LDADD = $(fuzz_ldadd)
 %C%_fuzz_fuzz_host_t_LDADD = $(fuzz_ldadd)
 %C%_fuzz_fuzz_payload_t_LDADD = $(fuzz_ldadd)
 %C%_fuzz_fuzz_policy_yaml_t_LDADD = $(fuzz_ldadd)
+%C%_fuzz_fuzz_shell_t_LDADD = $(fuzz_ldadd)
 
 lint_tests = \
 	%D%/lint/doc-comments.t \
