@@ -210,22 +210,22 @@ snapshot_same locked 'and stays as it is'
 cd "$PROJECT" || exit 99
 
 # A project below home shows the way to it and nothing else.
-mkdir -p "$HOME/work/proj/sub" "$HOME/work/other"
-echo text >"$HOME/work/proj/file"
+mkdir -p "$HOME/code/proj/sub" "$HOME/code/other"
+echo text >"$HOME/code/proj/file"
 cd "$HOME" && git init -q . || exit 99
 echo 'version: 1' >"$HOME/.kgate.yaml"
 cd work/proj || exit 99
-box ls -A "$HOME" "$HOME/work"
+box ls -A "$HOME" "$HOME/code"
 is "$out" "$HOME:
 work
 
-$HOME/work:
+$HOME/code:
 proj" 'of home there is the way to the project alone'
 is "$rc:$msg" 0: 'a repository in home, with a .kgate.yaml, is no hindrance'
 box sh -c 'cat file; echo made >new; git rev-parse --show-toplevel'
 is "$out:$(cat new)" text:made 'the project is there, and writable'
 like "$msg" 'not a git repository' 'the repository in home is not'
-rm -r "$HOME/.git" "$HOME/.kgate.yaml" "$HOME/work"
+rm -r "$HOME/.git" "$HOME/.kgate.yaml" "$HOME/code"
 cd "$PROJECT" || exit 99
 
 # The working directory's real name is the one inside.

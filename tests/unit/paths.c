@@ -70,18 +70,18 @@ static void make_places(void)
 	make_dir("/home");
 	make_dir("/home/.kgate");
 	make_dir("/home/dots");
-	make_dir("/work");
-	make_dir("/work/sub");
+	make_dir("/site");
+	make_dir("/site/sub");
 	make_file("/home/dots/gitconfig");
 	make_link("dots/gitconfig", "/home/.gitconfig");
-	make_link("work", "/shortcut");
-	make_link("../shortcut/sub", "/work/there");
-	make_link("nowhere", "/work/dangling");
-	make_link("loop", "/work/loop");
+	make_link("site", "/shortcut");
+	make_link("../shortcut/sub", "/site/there");
+	make_link("nowhere", "/site/dangling");
+	make_link("loop", "/site/loop");
 	(void)snprintf(home_dir, sizeof(home_dir), "%s", at("/home"));
 	home = (struct kg_home){ .uid = getuid(), .env_dir = home_dir };
 	policy = KG_POLICY_INIT;
-	ck_assert_int_eq(chdir(at("/work")), 0);
+	ck_assert_int_eq(chdir(at("/site")), 0);
 }
 
 static void remove_places(void)
@@ -162,12 +162,12 @@ END_TEST
 /* "~ann" is somebody's home to a shell, and a name like any other here. */
 START_TEST(expands_nothing_else)
 {
-	make_dir("/work/~ann");
-	make_dir("/work/$HOME");
-	make_dir("/work/a~");
-	expect("~ann", &by_flag, "/work/~ann", NULL);
-	expect("$HOME", &by_flag, "/work/$HOME", NULL);
-	expect("a~", &by_flag, "/work/a~", NULL);
+	make_dir("/site/~ann");
+	make_dir("/site/$HOME");
+	make_dir("/site/a~");
+	expect("~ann", &by_flag, "/site/~ann", NULL);
+	expect("$HOME", &by_flag, "/site/$HOME", NULL);
+	expect("a~", &by_flag, "/site/a~", NULL);
 	expect_failure("~ann", &in_file, KG_E_CONFIG,
 		       "/x/config.yaml:12:3: '~ann' is relative, expected an "
 		       "absolute path or one that begins with ~/");
@@ -192,11 +192,11 @@ END_TEST
 
 START_TEST(takes_a_relative_path_from_a_flag)
 {
-	expect("sub", &by_flag, "/work/sub", NULL);
-	expect("./sub/", &by_flag, "/work/sub", NULL);
-	expect(".", &by_flag, "/work", NULL);
+	expect("sub", &by_flag, "/site/sub", NULL);
+	expect("./sub/", &by_flag, "/site/sub", NULL);
+	expect(".", &by_flag, "/site", NULL);
 	ck_assert_int_eq(chdir("sub"), 0);
-	expect("..", &by_flag, "/work", NULL);
+	expect("..", &by_flag, "/site", NULL);
 }
 END_TEST
 
@@ -204,20 +204,20 @@ START_TEST(remembers_a_link_and_where_it_leads)
 {
 	expect("~/.gitconfig", &in_file, "/home/dots/gitconfig",
 	       "/home/.gitconfig");
-	expect(at("/shortcut"), &in_file, "/work", "/shortcut");
-	expect(at("/shortcut///"), &in_file, "/work", "/shortcut");
-	expect("there", &by_flag, "/work/sub", "/work/there");
-	expect("./there/", &by_flag, "/work/sub", "/work/there");
+	expect(at("/shortcut"), &in_file, "/site", "/shortcut");
+	expect(at("/shortcut///"), &in_file, "/site", "/shortcut");
+	expect("there", &by_flag, "/site/sub", "/site/there");
+	expect("./there/", &by_flag, "/site/sub", "/site/there");
 }
 END_TEST
 
 /* The link's own name, with what leads to it resolved. */
 START_TEST(resolves_what_leads_to_a_link)
 {
-	expect(at("/shortcut/there"), &in_file, "/work/sub", "/work/there");
-	expect(at("/home/../shortcut/there"), &in_file, "/work/sub",
-	       "/work/there");
-	expect(at("/shortcut/sub"), &in_file, "/work/sub", NULL);
+	expect(at("/shortcut/there"), &in_file, "/site/sub", "/site/there");
+	expect(at("/home/../shortcut/there"), &in_file, "/site/sub",
+	       "/site/there");
+	expect(at("/shortcut/sub"), &in_file, "/site/sub", NULL);
 }
 END_TEST
 
@@ -293,10 +293,10 @@ END_TEST
 
 START_TEST(refuses_them_through_a_link)
 {
-	make_link("../home", "/work/innocent");
+	make_link("../home", "/site/innocent");
 	expect_refused("innocent", &by_flag,
 		       "--allow-path: ", "--allow-path: " HOME_RULE);
-	expect_refused(at("/work/innocent"), &in_file,
+	expect_refused(at("/site/innocent"), &in_file,
 		       "/x/config.yaml:12:3: ", "paths: " HOME_RULE);
 }
 END_TEST
@@ -315,7 +315,7 @@ START_TEST(looks_at_every_entry)
 	add("sub", &by_flag);
 	ck_assert_int_eq(resolve(), 0);
 	ck_assert_str_eq(policy.paths[0].real, at("/home/dots"));
-	ck_assert_str_eq(policy.paths[1].real, at("/work/sub"));
+	ck_assert_str_eq(policy.paths[1].real, at("/site/sub"));
 	kg_policy_done(&policy);
 
 	add("~/dots", &in_file);
