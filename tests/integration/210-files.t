@@ -214,10 +214,10 @@ mkdir -p "$HOME/code/proj/sub" "$HOME/code/other"
 echo text >"$HOME/code/proj/file"
 cd "$HOME" && git init -q . || exit 99
 echo 'version: 1' >"$HOME/.kgate.yaml"
-cd work/proj || exit 99
+cd code/proj || exit 99
 box ls -A "$HOME" "$HOME/code"
 is "$out" "$HOME:
-work
+code
 
 $HOME/code:
 proj" 'of home there is the way to the project alone'
