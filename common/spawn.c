@@ -30,14 +30,14 @@
 #define REAP_PAUSE_MS 2
 
 /* fork() that also returns a pidfd, without a gap between the two. */
-static pid_t fork_with_pidfd(int *ret_pidfd)
+static pid_t fork_with_pidfd(unsigned long flags, int *ret_pidfd)
 {
 	int pidfd = -1;
 	pid_t pid;
 
 	(void)fflush(NULL);
-	pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, NULL, &pidfd,
-			     NULL, 0);
+	pid = (pid_t)syscall(SYS_clone, flags | CLONE_PIDFD | SIGCHLD, NULL,
+			     &pidfd, NULL, 0);
 	if (pid > 0)
 		*ret_pidfd = pidfd;
 	return pid;
@@ -96,6 +96,14 @@ static int become_program(const struct kg_spawn *spec, pid_t parent,
 	return kg_fail_system(err, "execute %s", spec->path);
 }
 
+/* Where pidfd_open() is missing (valgrind), clone() has to give the pidfd. */
+static bool knows_pidfds(void)
+{
+	kg_auto_close int fd = kg_fd_open_pid(getpid());
+
+	return fd >= 0;
+}
+
 int kg_spawn_program(const struct kg_spawn *spec, struct kg_child *ret,
 		     struct kg_error *err)
 {
@@ -117,7 +125,8 @@ int kg_spawn_program(const struct kg_spawn *spec, struct kg_child *ret,
 	 * is copied.  What runs in between touches its own stack alone.
 	 */
 	(void)fflush(NULL);
-	child.pid = vfork();
+	child.pid = knows_pidfds() ? vfork()
+				   : fork_with_pidfd(CLONE_VFORK, &child.pidfd);
 	if (child.pid < 0)
 		return kg_fail_system(err, "start %s", spec->path);
 	if (child.pid == 0) {
@@ -125,7 +134,8 @@ int kg_spawn_program(const struct kg_spawn *spec, struct kg_child *ret,
 		(void)kg_fd_write_all(report_out, &failed, sizeof(failed));
 		_exit(125);
 	}
-	child.pidfd = kg_fd_open_pid(child.pid);
+	if (child.pidfd < 0)
+		child.pidfd = kg_fd_open_pid(child.pid);
 	if (child.pidfd < 0) {
 		(void)kg_fail_system(err, "find %s", spec->path);
 		kg_child_done(&child);
@@ -149,7 +159,7 @@ int kg_spawn_role(void (*entry)(void *ctx), void *ctx, struct kg_child *ret,
 {
 	struct kg_child child = KG_CHILD_INIT;
 
-	child.pid = fork_with_pidfd(&child.pidfd);
+	child.pid = fork_with_pidfd(0, &child.pidfd);
 	if (child.pid < 0)
 		return kg_fail_system(err, "fork");
 	if (child.pid == 0) {

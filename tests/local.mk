@@ -235,7 +235,7 @@ check-valgrind:
 # Bounded fuzzing of every target: make fuzz FUZZ_SECONDS=20
 FUZZ_SECONDS = 20
 .PHONY: fuzz
-fuzz: all $(fuzz_targets)
+fuzz: $(fuzz_targets)
 if KG_FUZZING
 	@set -e; for target in $(fuzz_targets); do \
 		name=`echo $$target | sed 's/.*fuzz_//; s/\.t$$//'`; \
