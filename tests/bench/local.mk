@@ -30,7 +30,7 @@ endif
 # make bench BENCH_FLAGS='--rounds 200 --json'
 BENCH_FLAGS =
 .PHONY: bench
-bench: all $(bench_programs) $(helpers)
+bench: $(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(bench_programs) $(helpers)
 	@KG_SRCDIR='$(abs_top_srcdir)' KG_BUILDDIR='$(abs_top_builddir)' \
 		KG_SANITIZERS='$(KG_SANITIZERS)' \
 		$(SHELL) '$(srcdir)/%D%/run' $(BENCH_FLAGS)
