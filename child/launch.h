@@ -29,7 +29,6 @@
  * @project:	Working directory, real path; borrowed
  * @homes:	Directories to hide, real paths, sorted, NULL at the
  *		end; borrowed
- * @box_home:	HOME in the box; borrowed
  * @state:	Signals, streams and project, for the payload
  */
 struct kg_launch_input {
@@ -39,7 +38,6 @@ struct kg_launch_input {
 	char *const *envp;
 	const char *project;
 	const char *const *homes;
-	const char *box_home;
 	struct kg_payload_head state;
 };
 

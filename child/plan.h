@@ -68,7 +68,6 @@ struct kg_mount {
  * @project:		Working directory, real path; borrowed
  * @homes:		Directories to hide, real paths, NULL at the end;
  *			borrowed
- * @box_home:		What HOME is in the box; borrowed
  * @hostname:		The host's name; borrowed
  * @ipv6:		The box has IPv6
  * @is_root:		The caller is uid 0
@@ -79,7 +78,6 @@ struct kg_plan_input {
 	const char *root;
 	const char *project;
 	const char *const *homes;
-	const char *box_home;
 	const char *hostname;
 	bool ipv6;
 	bool is_root;

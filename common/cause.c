@@ -33,11 +33,6 @@ static const struct kg_cause_row rows[] = {
 		"/dev/net/tun can't be opened for reading and writing",
 		"load the module tun and give the device mode 0666, or use "
 		"`network: off`" },
-	[KG_CAUSE_USERNS] = {
-		"the kernel refuses user namespaces to this user",
-		"allow them (user.max_user_namespaces, "
-		"kernel.unprivileged_userns_clone, AppArmor, or the "
-		"container's seccomp profile)" },
 	[KG_CAUSE_IP_SET] = {
 		"the kernel has no ip_set",
 		"load the module ip_set, or use `network: off`" },
@@ -54,9 +49,6 @@ static const struct kg_cause_row rows[] = {
 	[KG_CAUSE_PROJECT_FILE] = {
 		"this version can't apply a project's policy",
 		"move the file away, or use a version that can" },
-	[KG_CAUSE_KERNEL] = {
-		"the kernel lacks a call that a launch needs",
-		"use Linux 5.9 or newer" },
 	/* clang-format on */
 };
 static_assert(KG_ARRAY_LEN(rows) == KG_CAUSE_COUNT, "every cause has a row");

@@ -18,13 +18,11 @@
  * @KG_CAUSE_IPTABLES_MISSING:	iptables-restore is nowhere in the safe path
  * @KG_CAUSE_IPTABLES_UNUSABLE:	iptables-restore is there, but can't be executed
  * @KG_CAUSE_TUN:		/dev/net/tun can't be opened
- * @KG_CAUSE_USERNS:		The kernel refuses user namespaces
  * @KG_CAUSE_IP_SET:		The kernel has no ip_set
  * @KG_CAUSE_ENTRY_MISSING:	kgate-entry isn't installed beside kgate
  * @KG_CAUSE_NESTED:		kgate runs inside a box already
  * @KG_CAUSE_CEILING:		/etc/kgate/policy.yaml exists
  * @KG_CAUSE_PROJECT_FILE:	A .kgate.yaml exists
- * @KG_CAUSE_KERNEL:		The kernel lacks a call that the launch needs
  */
 enum kg_cause {
 	KG_CAUSE_BWRAP_MISSING,
@@ -34,13 +32,11 @@ enum kg_cause {
 	KG_CAUSE_IPTABLES_MISSING,
 	KG_CAUSE_IPTABLES_UNUSABLE,
 	KG_CAUSE_TUN,
-	KG_CAUSE_USERNS,
 	KG_CAUSE_IP_SET,
 	KG_CAUSE_ENTRY_MISSING,
 	KG_CAUSE_NESTED,
 	KG_CAUSE_CEILING,
 	KG_CAUSE_PROJECT_FILE,
-	KG_CAUSE_KERNEL,
 
 	KG_CAUSE_COUNT
 };

@@ -122,7 +122,8 @@ int kg_spawn_program(const struct kg_spawn *spec, struct kg_child *ret,
 
 	/*
 	 * vfork(): the caller goes on when exec has decided, and no page table
-	 * is copied.  What runs in between touches its own stack alone.
+	 * is copied.  What runs in between shares this memory: it leaves
+	 * nothing behind there but @failed.
 	 */
 	(void)fflush(NULL);
 	child.pid = knows_pidfds() ? vfork()

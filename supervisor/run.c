@@ -303,7 +303,6 @@ static int build_launch(struct run *r, struct kg_error *err)
 		.envp = r->environment,
 		.project = r->cwd,
 		.homes = homes,
-		.box_home = r->home.box_dir,
 		.state = {
 			.blocked = r->signals.blocked,
 			.ignored = r->signals.ignored,

@@ -101,7 +101,6 @@ static int build_launch(const struct kg_policy *policy,
 		.envp = nothing,
 		.project = project,
 		.homes = homes,
-		.box_home = home->box_dir,
 	};
 
 	if (!project)

@@ -85,7 +85,6 @@ static struct kg_launch_input usual_input(void)
 		.envp = envp,
 		.project = "/home/ann/project",
 		.homes = homes,
-		.box_home = "/home/ann",
 		.state = { .blocked = BLOCKED, .ignored = IGNORED },
 	};
 }

@@ -100,7 +100,6 @@ static struct kg_plan_input usual_input(const struct kg_policy *policy)
 		.root = root,
 		.project = "/home/ann/project",
 		.homes = homes,
-		.box_home = "/home/ann",
 		.hostname = "workshop",
 		.tmpfs_bytes = 1 << 30,
 	};
